@@ -184,6 +184,11 @@ class ColumnarSink(Sink):
         return self.schema == "add_columns"
 
     @property
+    def deletes_rows(self) -> bool:
+        """Whether a window's rows are deleted one by one where other writers have put them into other files."""
+        return False
+
+    @property
     def audit_columns(self) -> tuple[str, ...]:
         """The audit columns that are asked for, or partitioned by."""
         return tuple(dict.fromkeys((*self.audit, *(name for name in self.partition_by if name in AUDIT_COLUMNS))))

@@ -20,7 +20,31 @@ _PASSWORD = re.compile(
 
 
 @dataclass(frozen=True)
-class DeltaSink(ColumnarSink):
+class FileTableSink(ColumnarSink):
+    """A table of files, which one commit adds and removes.
+
+    `on_rewritten` says what a rebuild or undo does once other writers have put rows of the window into other files, as
+    a compaction does: it `"fail"`s, or with `"delete_rows"` it deletes them by the audit column `_window`.
+    """
+
+    _: KW_ONLY
+    on_rewritten: str = "fail"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        one_of(self.kind, "on_rewritten", self.on_rewritten, ("fail", "delete_rows"))
+        if self.deletes_rows and "_window" not in self.audit_columns:
+            msg = f"{self.kind}: on_rewritten='delete_rows' needs the column _window; add it to audit"
+            raise OptionsError(msg)
+
+    @property
+    def deletes_rows(self) -> bool:
+        """Whether a window's rows are deleted one by one where other writers have put them into other files."""
+        return self.on_rewritten == "delete_rows"
+
+
+@dataclass(frozen=True)
+class DeltaSink(FileTableSink):
     """A Delta Lake table, made when the first records are published.
 
     `properties` are those of a table that is made, such as `delta.logRetentionDuration`.
@@ -39,7 +63,7 @@ class DeltaSink(ColumnarSink):
 
 
 @dataclass(frozen=True)
-class IcebergSink(ColumnarSink):
+class IcebergSink(FileTableSink):
     """An Apache Iceberg table, given as `namespace.table`, made when the first records are published.
 
     `catalog` and `catalog_properties` are a catalog's name and properties as pyiceberg has them. Secrets are not among

@@ -117,7 +117,10 @@ class Journal:
 
 
 def published(env: Environment, window: Window, generations: Iterable[Generation]) -> PublishedInto:
-    """Return the sinks that generations have published into, by their places, and the files of each generation."""
+    """Return the sinks that generations have published into, by their places, and the files of each generation.
+
+    A sink is as the newest of these generations describes it.
+    """
     found: dict[tuple[type, str], tuple[RecordSink, dict[int, Sequence[OutputFile]]]] = {}
     shown: int | None = None
     for generation in generations:
@@ -125,8 +128,8 @@ def published(env: Environment, window: Window, generations: Iterable[Generation
         of_generation = Journal(env, window, generation)
         files = of_generation.files()
         for sink in (of_generation.quarantine, of_generation.output) if files or generation.published_at else ():
-            _, there = found.setdefault(_place(sink), (sink, {}))
-            there[generation.number] = files.get(sink.kind, ())
+            _, there = found.get(_place(sink), (sink, {}))
+            found[_place(sink)] = (sink, {**there, generation.number: files.get(sink.kind, ())})
     return {place: (sink, Earlier(there, shown)) for place, (sink, there) in found.items()}
 
 

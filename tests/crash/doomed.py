@@ -24,6 +24,7 @@ from airflow_provider_blockread.ledger.windows.queries import list_files, list_w
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import ArrowFunction, Csv, FormatOption, Policies
 from airflow_provider_blockread.records.members.index import index_uri
+from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef
 from airflow_provider_blockread.storage import uris
 from tests.crash.as_lines import id_of
@@ -101,6 +102,7 @@ class Doomed(Pipe):
         kind = KINDS[self.kind]
         more: dict[str, Any] = {"partition_by": self.partition_by} if self.partition_by else {}
         more |= {"schema": self.schema} if self.schema else {}
+        more |= self.sink_options
         sink = kind.option(out, work_uri=work, **(kind.early if self.writes_early else {}), **more)
         generation = dataclasses.replace(found.generation, sink=sink)
         source = dataclasses.replace(found.source, time_pattern=self.time_pattern)
@@ -235,12 +237,8 @@ def strays(pipe: Doomed, *, named: bool = False) -> list[str]:
     files = [path for path in pipe.folder.rglob("*") if path.is_file()]
     ours = [path for path in files if not path.name.startswith(("ledger.db", "test-"))]
     free = [path for path in ours if pipe.source not in path.parents and pipe.work not in path.parents]
-    if is_table:  # its files stay for readers of earlier versions, and so does its log
-        free = [
-            path
-            for path in free
-            if not {"_delta_log", "metadata", "out.catalog.db", "_blockread"}.intersection(path.parts)
-        ]
+    if is_table:  # its files stay for readers of earlier versions, and so do its log and what was written for no window
+        free = [path for path in free if path.name.startswith(FILE_PREFIX)]
         free = [path for path in free if path.name in pipe.published()] if named else free
     placed = [*free, *(path for path in kept.rglob("*") if path.is_file())]
     return sorted(str(path) for path in placed if path.name not in listed)

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, event
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.overlap import THREAD
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.sinks.protocol import Marker
+from airflow_provider_blockread.sinks.protocol import Applied, Marker
 from airflow_provider_blockread.sinks.tables.delta import _State as _DeltaState
 from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.storage.stores import Stores
@@ -185,13 +185,13 @@ _add_columns = _DeltaState._add_columns
 def watch_tables(faults: Faults) -> None:
     """Let the process die before and after each commit to a table."""
 
-    def commit(self: Table, *arguments: Any) -> str:
+    def commit(self: Table, *arguments: Any) -> Applied:
         faults.reach("table", ":before")
-        version = _commit_to_table(self, *arguments)
+        applied = _commit_to_table(self, *arguments)
         faults.reach("table", ":after")
-        return version
+        return applied
 
-    def add_columns(self: _DeltaState, schema: pa.Schema | None, marker: Marker) -> bool:
+    def add_columns(self: _DeltaState, schema: pa.Schema | None, marker: Marker) -> tuple[bool, str]:
         if not self._compared().evolution(schema):
             return _add_columns(self, schema, marker)
         faults.reach("table", ":before")

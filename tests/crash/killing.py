@@ -36,6 +36,7 @@ _SHOWN = "only looked at; another one is left in seconds"
 _WATCHED = "only reads for a watch, which resumes from its mark"
 _CHANGING = "only where a file changes while it is archived; it stays in one of the two places"
 _WHY = "only says why a scan failed; the next one begins without that"
+_REST = "only files that no commit names; the table's owner expires them, as all that are replaced"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
 #: Fault points that no scenario reaches, and why nothing can be lost there.
@@ -78,6 +79,7 @@ UNREACHED = {
     "statement:ledger.windows.groups.is_adopted/1": "a look, before the stop of a driver that is fenced all the same",
     "store:exchange.signs.write_stop/1": "a driver that does not find it is fenced all the same",
     "store:sinks.log.entries.PublishedLog.add_columns/2": "only where two publishers add columns at the same moment",
+    "store:sinks.tables.delta_rows.RowDeletion.discard/1": _REST,
     "store:spark.frames.staging.removed_afterwards/1": "removes what nothing reads any more; else a prune removes it",
     "store:steps.read.deferring.DeferredScan._submit/1": "removes states nothing vouches for; they are found again",
     "store:steps.separation.drop_torn_marks/1": "only what a process that died has left; another prune removes it",

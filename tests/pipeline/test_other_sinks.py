@@ -109,7 +109,7 @@ def test_a_window_whose_columns_are_in_another_case(here: Pipe) -> None:
     here.record_format = Csv(header=True, columns="by_name", schema="NAME string, ID int")
     here.put({"b.csv": b"NAME,ID\nb,2\n"})
     here.sink_options = {} if here.kind == "postgres" else {"schema": "add_columns"}
-    with pytest.raises(OptionsError, match="has no column 'NAME'|has column 'Name', not 'NAME'"):
+    with pytest.raises(OptionsError, match=r"has no column 'NAME'|has column 'Name', not 'NAME'"):
         here.run("second")
     here.sink_options = {"case_sensitive": False}
     here.run("second", clear_number=1)

@@ -124,6 +124,12 @@ def opened_iceberg(place: str) -> Table:
     return load_catalog(option.catalog, **option.catalog_properties).load_table(option.uri)
 
 
+def rewrite_iceberg(place: str) -> None:
+    """Put all rows of that table into files of another writer."""
+    table = opened_iceberg(place)
+    table.overwrite(table.scan().to_arrow())
+
+
 def _read_iceberg(place: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Read with polars what the table consists of, and let pyiceberg plan a scan for the names."""
     try:

@@ -7,7 +7,7 @@ the number of the change. Without a time of its own it never expires, whatever t
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -20,13 +20,15 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
-from airflow_provider_blockread.sinks.protocol import Access, Marker
+from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
+from airflow_provider_blockread.sinks.tables.delta_rows import RowDeletion
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.object_store import object_store_options
 from airflow_provider_blockread.storage import Stores, uris
 
 _CONSTRAINT = "delta.constraints."
 _ADDED = "blockread.schema"  # which columns a commit has added
+_CHANGE = "blockread.change"
 _RECENT = 100  # versions, among which a commit of just now is looked for
 #: What object stores' errors begin with, in the words of the library: only the text distinguishes them.
 _DENIED = ("lacked the necessary privileges", "lacked valid authentication credentials")
@@ -46,6 +48,7 @@ class DeltaLake:
         self._properties = dict(option.properties)
         self.partition_by = list(option.partition_by)
         self.evolves = option.evolves
+        self.stores, self.option = stores, option
         self._root = uris.local_path(self.uri) or self.uri
         self._options = object_store_options(self.uri, stores.options_of(self.uri))
 
@@ -61,7 +64,7 @@ class DeltaLake:
             except TableNotFoundError:
                 return None
 
-    def create(self, files: Files, marker: Marker) -> str:
+    def create(self, files: Files, marker: Marker) -> Applied:
         """Make the table; its columns may all hold nulls."""
         with self.explained():
             try:
@@ -79,7 +82,7 @@ class DeltaLake:
                 if self.load() is None:
                     raise
                 raise TableChangedError from error
-        return "0"
+        return Applied(version="0")
 
     def added(self, file: OutputFile, marker: Marker) -> AddAction:
         """Return the action that adds a file."""
@@ -151,10 +154,9 @@ class _State:
         return self._compared().refuse(schema)
 
     def schema_changes(self, marker: Marker) -> str:
-        """Return what the table's log says that the commits of this change have added."""
-        ours = _noted(marker)
-        found = self._table.history(_RECENT) if self._lake.evolves else []
-        return next((one[_ADDED] for one in found if _ADDED in one and ours.items() <= one.items()), "")
+        """Return what the table's log says was added for this change, by tries that died, too."""
+        added = self._table.transaction_version(_schema_application(marker))
+        return "" if added is None else ", ".join(self._notes(marker))
 
     def _compared(self) -> Comparison[str]:
         return Comparison(
@@ -165,48 +167,90 @@ class _State:
             fits=lambda field, held: _type(_schema(pa.schema([field])).fields[0]) == held,
         )
 
-    def commit(self, files: Files, marker: Marker) -> str:
+    def commit(self, files: Files, marker: Marker) -> Applied:
         """Append the next version, if this is still the newest one."""
         lake = self._lake
-        if files.remove and self._table.metadata().configuration.get("delta.appendOnly") == "true":
+        if (files.remove or files.delete) and self._table.metadata().configuration.get("delta.appendOnly") == "true":
             msg = (
                 f"{lake.uri} is append-only, so nothing that was published can be replaced or undone; set its property"
                 " delta.appendOnly to false, then retry"
             )
             raise ProofError(msg)
-        actions: list[AddAction | RemoveAction] = [lake.added(file, marker) for file in files.add]
-        actions += [RemoveAction(lake.path_of(file.uri), True, _ms(marker)) for file in files.remove]  # noqa: FBT003 - takes no names
-        with lake.explained():
+        with lake.explained(), self._without_rows(files) as (add, remove):
+            actions: list[AddAction | RemoveAction] = [lake.added(file, marker) for file in add]
+            actions += [RemoveAction(lake.path_of(uri), True, _ms(marker)) for uri in remove]  # noqa: FBT003 - takes no names
             try:
-                added = self._add_columns(files.schema, marker)
+                added, changes = self._add_columns(files.schema, marker)
                 self._table.create_write_transaction(
                     actions,
                     mode="append",
                     schema=self._table.schema(),
-                    partition_by=lake.partition_by,
+                    partition_by=self._table.metadata().partition_columns,
                     commit_properties=_properties(marker),
                 )
             except CommitFailedError as error:
                 raise TableChangedError from error
-        return str(int(self.version) + 1 + added)
+        return Applied(version=str(int(self.version) + 1 + added), schema_changes=changes)
 
-    def _add_columns(self, schema: pa.Schema | None, marker: Marker) -> bool:
-        """Add the columns that rows have and the table lacks, in a commit before theirs; return whether there were any.
+    @contextmanager
+    def _without_rows(self, files: Files) -> Iterator[tuple[Sequence[OutputFile], Sequence[str]]]:
+        """Give the files to add and the URIs of those to remove, with rows that are to be deleted among them."""
+        if files.delete is None:
+            yield files.add, [file.uri for file in files.remove]
+            return
+        live = self.live([file.uri for file in files.add])
+        deleting = RowDeletion(self._lake.stores, self._lake.option, self._table)
+        try:
+            written, rows = deleting.rewrite(files.delete.window, but=live)
+            files.delete.check(rows + sum(file.rows for file in files.add if file.uri in live), self._lake.uri)
+            yield [*(file for file in files.add if file.uri not in live), *written], deleting.replaced
+        except (ProofError, TableChangedError):
+            deleting.discard()
+            raise
 
-        If that is the last thing done, the table has columns without values, and a retry finds them.
+    def _add_columns(self, schema: pa.Schema | None, marker: Marker) -> tuple[bool, str]:
+        """Add the columns that rows have and the table lacks, in a commit before theirs, if any; return in words which.
+
+        If that is the last thing done, the table has columns without values. A transaction of the log says whose they
+        are, and the next change of the window returns them with its own.
         """
         evolution = self._compared().evolution(schema)
+        before = self._added_before(marker)
         if evolution:
             fields = _schema(evolution.fields).fields
-            note = {**_noted(marker), _ADDED: str(evolution)}
-            self._table.alter.add_columns(
-                fields, commit_properties=CommitProperties(custom_metadata=note, max_commit_retries=0)
+            note = CommitProperties(
+                custom_metadata={**_noted(marker), _ADDED: str(evolution)},
+                max_commit_retries=0,
+                app_transactions=[Transaction(app_id=_schema_application(marker), version=marker.number)],
             )
-        return bool(evolution)
+            self._table.alter.add_columns(fields, commit_properties=note)
+        return bool(evolution), ", ".join(filter(None, (*before, str(evolution))))
+
+    def _added_before(self, marker: Marker) -> list[str]:
+        """Return what tries at the window have added that published no rows after it."""
+        added = self._table.transaction_version(_schema_application(marker))
+        return [] if added is None or added <= (self.marker(marker) or 0) else self._notes(marker)
+
+    def _notes(self, marker: Marker) -> list[str]:
+        """Return what the log says was added for a window between the change before this one and its own, in order."""
+        ours = {key: text for key, text in _noted(marker).items() if key != _CHANGE}
+        notes: list[str] = []
+        for found in self._table.history(_RECENT):
+            if ours.items() <= found.items():
+                if _ADDED in found:
+                    notes.insert(0, found[_ADDED])
+                elif found[_CHANGE] != str(marker.number):
+                    break
+        return notes
 
 
 def _application(marker: Marker) -> str:
     return f"blockread/{marker.ledger}/{marker.feed}/{marker.window}"
+
+
+def _schema_application(marker: Marker) -> str:
+    """Return the application whose transaction says that columns were added for a window, and by which change."""
+    return f"{_application(marker)}/schema"
 
 
 def _noted(marker: Marker) -> dict[str, str]:

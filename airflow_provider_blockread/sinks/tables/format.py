@@ -8,12 +8,39 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.sinks.protocol import Marker
+from airflow_provider_blockread.sinks.protocol import Applied, Marker
 
 
 class TableChangedError(Exception):
     """Another writer has committed since the state was loaded; load it again."""
+
+
+#: The column that says by its id of which window a row is.
+WINDOW = "_window"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """Rows of a window, by their column `_window`, which are in files of other writers."""
+
+    window: str
+    rows: int  # of the window, in whichever files
+
+    def check(self, found: int, table: str) -> None:
+        """Refuse to delete other than these rows.
+
+        Raises:
+            ProofError: with both numbers.
+        """
+        if found != self.rows:
+            msg = (
+                f"{table} holds {found:,} rows of window {self.window} by {WINDOW}, not {self.rows:,} as published:"
+                " another writer has changed them, so none is deleted; restore a version of the table that has them,"
+                " then retry"
+            )
+            raise ProofError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +50,7 @@ class Files:
     add: Sequence[OutputFile]
     remove: Sequence[OutputFile]
     schema: pa.Schema | None  # of the files to add
+    delete: Deletion | None = None  # all rows of a window but those in files to add, which may be there already
 
 
 class Snapshot(Protocol):
@@ -46,10 +74,11 @@ class Snapshot(Protocol):
     def schema_changes(self, marker: Marker) -> str:
         """Return in words how the commit of a marker, the newest of its window, has changed the schema."""
 
-    def commit(self, files: Files, marker: Marker) -> str:
-        """Change the files in one commit with the marker, and return its version.
+    def commit(self, files: Files, marker: Marker) -> Applied:
+        """Change the files in one commit with the marker, and return what it has made of the table.
 
         Raises:
+            ProofError: when it holds other rows than are to be deleted.
             TableChangedError: when the table is not in this state any more; nothing was changed then.
         """
 
@@ -65,8 +94,8 @@ class TableFormat(Protocol):
     def load(self) -> Snapshot | None:
         """Return the newest state; None if the table is not made yet."""
 
-    def create(self, files: Files, marker: Marker) -> str:
-        """Make the table with these files in one commit with the marker, and return its version.
+    def create(self, files: Files, marker: Marker) -> Applied:
+        """Make the table with these files in one commit with the marker.
 
         Raises:
             TableChangedError: when it is there already.

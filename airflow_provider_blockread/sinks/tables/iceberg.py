@@ -29,7 +29,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import IcebergSink
 from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
-from airflow_provider_blockread.sinks.protocol import Access, Marker
+from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.iceberg_commit import (
     EVOLVED,
@@ -85,7 +85,7 @@ class IcebergTable:
             except NoSuchTableError:
                 return None
 
-    def create(self, files: Files, marker: Marker) -> str:
+    def create(self, files: Files, marker: Marker) -> Applied:
         """Make the table, and its namespace, in the folder where its files are already."""
         place, columns = uris.parent(uris.parent(files.add[0].uri)), files.schema or pa.schema([])
         with self.explained():
@@ -98,7 +98,7 @@ class IcebergTable:
                     properties=dict(self._option.properties),
                 )
                 self._partition(made)
-                return version_of(commit_files(made, files, [], marker, Evolution()))
+                return Applied(version=version_of(commit_files(made, files, [], marker, Evolution())))
             except (TableAlreadyExistsError, CommitFailedException) as error:
                 raise TableChangedError from error
 
@@ -218,7 +218,7 @@ class _State:
             widens=lambda field, held: widens(held, column_type(field, table)),
         )
 
-    def commit(self, files: Files, marker: Marker) -> str:
+    def commit(self, files: Files, marker: Marker) -> Applied:
         """Make the next state, if this is still the newest one."""
         table = self._table
         # For this object alone: the library's own retries would not look for the marker.
@@ -229,10 +229,10 @@ class _State:
             evolution = self._compared().evolution(files.schema)
             change = table.transaction()
             try:
-                self._table = commit_files(change, files, removed, marker, evolution)
-                return version_of(self._table)
+                made = commit_files(change, files, removed, marker, evolution)
             except CommitFailedException as error:
                 raise TableChangedError from error
+        return Applied(version=version_of(made), schema_changes=str(evolution))
 
     def _found(self, files: Collection[str]) -> dict[str, DataFile]:
         """Return the data files of these URIs, but those of which rows were deleted."""

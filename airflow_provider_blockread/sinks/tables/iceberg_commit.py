@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 from pyiceberg.io.pyarrow import parquet_files_to_data_files
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
 
 from airflow_provider_blockread.sinks.evolution import Evolution
 from airflow_provider_blockread.sinks.protocol import Marker
-from airflow_provider_blockread.sinks.tables.format import Files
+from airflow_provider_blockread.sinks.tables.format import WINDOW, Deletion, Files
 
 #: The key of a snapshot's summary that says how its commit has changed the schema.
 EVOLVED = "blockread.schema"
@@ -30,6 +32,8 @@ def commit_files(change: Transaction, files: Files, removed: list[DataFile], mar
     if _MAPPING not in properties:  # by which columns of files without ids are found
         kept[_MAPPING] = change.table_metadata.schema().name_mapping.model_dump_json()
     change.set_properties(kept)
+    if files.delete:
+        _delete_rows(change, files.delete, noted)
     if files.add or removed:
         paths = [file.uri for file in files.add]
         added = list(parquet_files_to_data_files(change._table.io, change.table_metadata, iter(paths)))  # noqa: SLF001 - as add_files does
@@ -41,6 +45,17 @@ def commit_files(change: Transaction, files: Files, removed: list[DataFile], mar
     if dropped := [name for name in properties if _is_settled(name, properties[name], marker)]:
         change.remove_properties(*dropped)
     return change.commit_transaction()
+
+
+def _delete_rows(change: Transaction, deletion: Deletion, noted: dict[str, str]) -> None:
+    """Delete the rows of a window, those of its own files too, in snapshots of the same commit."""
+    known = {one.snapshot_id for one in change.table_metadata.snapshots}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there are no such rows, or that files are written again: both are seen
+        change.delete(f"{WINDOW} == '{deletion.window}'", snapshot_properties=noted)
+    made = [one.summary for one in change.table_metadata.snapshots if one.snapshot_id not in known]
+    rows = [(one["deleted-records"] or "0", one["added-records"] or "0") for one in made if one is not None]
+    deletion.check(sum(int(deleted) - int(added) for deleted, added in rows), ".".join(change._table.name()))  # noqa: SLF001
 
 
 def version_of(table: Table) -> str:

@@ -22,10 +22,10 @@ from adbc_driver_postgresql import dbapi
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.options import PostgresSink
 from airflow_provider_blockread.sinks.evolution import Comparison
-from airflow_provider_blockread.sinks.protocol import Access, Change, Marker
-from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
+from airflow_provider_blockread.sinks.protocol import Access, Applied, Change, Marker
+from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.postgres_sql import COLUMNS, MAKE_WINDOWS, RECORD, Column, Held, quoted
-from airflow_provider_blockread.sinks.tables.postgres_types import WINDOW, column_type, fits, sent, widens
+from airflow_provider_blockread.sinks.tables.postgres_types import column_type, fits, sent, widens
 from airflow_provider_blockread.storage import Stores
 
 _WINDOWS = "blockread_windows"
@@ -62,7 +62,7 @@ class PostgresTable:
             oid = self.oid(cursor)
             return None if oid is None else _State(self, oid, self.columns(cursor))
 
-    def create(self, files: Files, marker: Marker) -> str:
+    def create(self, files: Files, marker: Marker) -> Applied:
         """Make the table, and its schema, with an index by which the rows of a window are found."""
         rows = files.schema or pa.schema([])
         columns = [f"{quoted(field.name)} {column_type(field.type)}" for field in rows]
@@ -76,7 +76,7 @@ class PostgresTable:
             cursor.execute(
                 f"CREATE INDEX ON {self.quoted} USING brin ({WINDOW} text_bloom_ops) WITH (autosummarize = on)"
             )
-        return version
+        return Applied(version=version)
 
     def oid(self, cursor: dbapi.Cursor) -> int | None:
         """Return the number of the table in the database; None if it is not there."""
@@ -218,7 +218,7 @@ class _State:
             folds_case=not self._table.case_sensitive,
         )
 
-    def commit(self, files: Files, marker: Marker) -> str:
+    def commit(self, files: Files, marker: Marker) -> Applied:
         """Replace the window's rows in one transaction, if table and window are still as they were found."""
         evolution = self._compared().evolution(files.schema)
         mode = "ACCESS" if evolution else "ROW"  # its columns stay as they are, or change by this alone
@@ -233,7 +233,8 @@ class _State:
                 wider = [f"ALTER COLUMN {quoted(one.name)} TYPE {column_type(one.type)}" for one in evolution.widened]
                 cursor.execute(f"ALTER TABLE {self._table.quoted} {', '.join([*added, *wider])}")
                 self._columns = self._table.columns(cursor)
-            return self.write(cursor, files, marker, str(evolution))
+            version = self.write(cursor, files, marker, str(evolution))
+        return Applied(version=version, schema_changes=str(evolution))
 
     def write(self, cursor: dbapi.Cursor, files: Files, marker: Marker, evolved: str = "") -> str:
         """Record the change, remove the window's rows and copy those of its files."""

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
-#: The column that says by its id of which window a row is.
-WINDOW = "_window"
+from airflow_provider_blockread.sinks.tables.format import WINDOW
 
 _LONGEST = 63  # bytes of a name; the server would cut a longer one
 _ASK = "cast it in the function, or declare another type"

@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from airflow_provider_blockread.errors import FunctionError, RowError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.parquet import ParquetWriter
-from airflow_provider_blockread.sinks.protocol import Earlier, Writer
-from airflow_provider_blockread.sinks.tables.format import Files, Snapshot
-from airflow_provider_blockread.sinks.tables.postgres_types import WINDOW, misfit
+from airflow_provider_blockread.sinks.protocol import Earlier, Marker, Writer
+from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, Snapshot
+from airflow_provider_blockread.sinks.tables.postgres_types import misfit
 from airflow_provider_blockread.sinks.tables.table import Table
 
 
@@ -33,9 +33,11 @@ class RowTable(Table):
             self._stores.remove(uri)
         return []
 
-    def _changes(self, snapshot: Snapshot | None, new: Sequence[OutputFile], earlier: Earlier, at: int | None) -> Files:
+    def _changes(
+        self, snapshot: Snapshot | None, new: Sequence[OutputFile], earlier: Earlier, marker: Marker, at: int | None
+    ) -> Files:
         """Return all files: what they replace are all rows of the window."""
-        del at
+        del marker, at
         self._require_files(new)
         schema = self._schema(new, snapshot)
         known = earlier.by_uri

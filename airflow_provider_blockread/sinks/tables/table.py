@@ -34,7 +34,14 @@ from airflow_provider_blockread.sinks.partitions import check_partitions
 from airflow_provider_blockread.sinks.partitions import misfit as unpartitioned
 from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.statistics import misfit
-from airflow_provider_blockread.sinks.tables.format import Files, Snapshot, TableChangedError, TableFormat
+from airflow_provider_blockread.sinks.tables.format import (
+    WINDOW,
+    Deletion,
+    Files,
+    Snapshot,
+    TableChangedError,
+    TableFormat,
+)
 from airflow_provider_blockread.storage import Stores, uris
 
 _TRIES = 60
@@ -140,14 +147,12 @@ class Table:
                 still_mine()
                 self._refuse_overtaken(at, marker)
                 return Applied(version=snapshot.version, schema_changes=snapshot.schema_changes(marker))
-            files = self._changes(snapshot, step.new, step.earlier, at)
+            files = self._changes(snapshot, step.new, step.earlier, marker, at)
             still_mine()
             if snapshot is None and not files.add:  # a table that was dropped: it holds nothing to be replaced
                 return Applied(version="")
             with suppress(TableChangedError):
-                version = self._commit(snapshot, files, marker)
-                changes = "" if snapshot is None else snapshot.schema_changes(marker)
-                return Applied(version=version, schema_changes=changes)
+                return self._commit(snapshot, files, marker)
         raise self._busy()
 
     def undo(self, outputs: Earlier, marker: Marker) -> int:
@@ -157,10 +162,10 @@ class Table:
             at = None if snapshot is None else snapshot.marker(marker)
             if snapshot is None or (at is not None and at >= marker.number):
                 return 0
-            files = self._changes(snapshot, (), outputs, at)
+            files = self._changes(snapshot, (), outputs, marker, at)
             with suppress(TableChangedError):
                 self._commit(snapshot, files, marker)
-                return len(files.remove)
+                return len(outputs.by_uri if files.delete else files.remove)
         raise self._busy()
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
@@ -180,20 +185,26 @@ class Table:
         snapshot = self._format.load()
         return snapshot is None or not snapshot.is_ours()
 
-    def _commit(self, snapshot: Snapshot | None, files: Files, marker: Marker) -> str:
+    def _commit(self, snapshot: Snapshot | None, files: Files, marker: Marker) -> Applied:
         return self._format.create(files, marker) if snapshot is None else snapshot.commit(files, marker)
 
-    def _changes(self, snapshot: Snapshot | None, new: Sequence[OutputFile], earlier: Earlier, at: int | None) -> Files:
+    def _changes(
+        self, snapshot: Snapshot | None, new: Sequence[OutputFile], earlier: Earlier, marker: Marker, at: int | None
+    ) -> Files:
         """Return what is to be changed, or refuse: another writer has changed the window's files."""
         wanted = {file.uri for file in new}
         known = earlier.by_uri
         live = set() if snapshot is None else snapshot.live({*wanted, *known})
         shown = earlier.shown if at is None or Marker.published(at) is None else Marker.published(at)
-        needed = set() if shown is None or snapshot is None else {file.uri for file in earlier.files.get(shown, ())}
+        published = {file.uri for file in earlier.files.get(shown, ())} if shown is not None else set[str]()
         if snapshot is not None:
-            needed |= wanted & known.keys()  # carried over: never added a second time
-        if gone := sorted(needed - live):
-            self._refuse_gone(gone)
+            needed = published | (wanted & known.keys())  # what is carried over is never added a second time
+            if gone := sorted(needed - live):
+                rows = sum(known[uri].rows for uri in published | (live & known.keys()))
+                self._require_deletion(snapshot, gone)
+                self._require_files(new)
+                deletion = Deletion(window=marker.window, rows=rows)
+                return Files(add=new, remove=(), schema=self._schema(new, snapshot), delete=deletion)
         add = [file for file in new if file.uri not in live]
         self._require_files(add)
         schema = self._schema(add, snapshot)
@@ -236,12 +247,21 @@ class Table:
             )
             raise ProofError(msg)
 
-    def _refuse_gone(self, gone: list[str]) -> None:
+    def _require_deletion(self, snapshot: Snapshot, gone: list[str]) -> None:
+        """Refuse a change of files that are gone, unless rows are to be deleted instead, and can be."""
+        if self._option.deletes_rows and WINDOW in snapshot.columns:
+            return
+        offer = (
+            f", or set on_rewritten='delete_rows' with audit=['{WINDOW}'] and clear the run, which deletes them by that"
+            " column"
+            if WINDOW in snapshot.columns
+            else f"; it has no column {WINDOW}, by which they could be deleted: audit=['{WINDOW}'] gives new tables one"
+        )
         names = ", ".join(map(uris.name_of, gone[:_SHOWN])) + (f" and {len(gone) - _SHOWN} more" * (len(gone) > _SHOWN))
         msg = (
             f"{self.uri} no longer consists of {names}, which this window published: another writer has rewritten its"
             " rows (by a compaction, DELETE or restore), so they cannot be replaced by file; restore a version of the"
-            " table that has these files, then retry"
+            f" table that has these files, then retry{offer}"
         )
         raise ProofError(msg)
 

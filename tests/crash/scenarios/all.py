@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from deltalake import DeltaTable
+
 from airflow_provider_blockread.errors import ProofError, RecordError
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.generations import get_generation
@@ -17,7 +19,7 @@ from tests.crash.scenarios.parts import PARTS
 from tests.crash.scenarios.upkeep import UPKEEP
 from tests.disks import another_disk
 from tests.pipeline.make import START
-from tests.sinks.kinds import KINDS
+from tests.sinks.kinds import KINDS, rewrite_iceberg
 
 
 def _published(pipe: Doomed) -> None:
@@ -153,6 +155,19 @@ def _published_without_more(pipe: Doomed) -> None:
     pipe.put({"c.csv": b"id,msg\n5,x\n"})
 
 
+def _deleting_rows(pipe: Doomed) -> None:
+    pipe.sink_options = {"audit": ["_window"], "on_rewritten": "delete_rows"}
+
+
+def _compacted(pipe: Doomed) -> None:
+    """Leave two windows in one file of another writer."""
+    _published(pipe)
+    pipe.put({"c.csv": b"id,msg\n5,x\n"})
+    apart(pipe, lambda: pipe.run("after"))
+    place = str(pipe.out)
+    apart(pipe, lambda: DeltaTable(place).optimize.compact() if pipe.kind == "delta" else rewrite_iceberg(place))
+
+
 def _small_row_groups(pipe: Doomed) -> None:
     pipe.writes_early, pipe.group_bytes = True, 2**20  # so that something is written before the record that is bad
 
@@ -206,6 +221,17 @@ SCENARIOS = [
         )
         for kind in ("parquet with a log", *SINKS)
         if KINDS[kind].table
+    ),
+    *(
+        Scenario(
+            name=f"compacted {kind}",
+            setup=_deleting_rows,
+            prepare=_compacted,
+            act=_window(1),
+            ids=[1, 2, 3, 5],
+            into=kind,
+        )
+        for kind in ("delta", "iceberg")
     ),
     Scenario(name="archives", prepare=_published, act=_window(1), into="archive"),
     Scenario(name="archives, failed read", setup=_small_row_groups, act=_failing_read, repeats=True, into="archive"),

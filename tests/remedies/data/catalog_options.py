@@ -79,6 +79,11 @@ OPTIONS_SIDE: list[Entry] = [
         "options/sinks.py", "one ASCII character", "tests/sinks/test_objects.py::test_a_delimiter_that_csv_cannot_have"
     ),
     Remedy("options/sinks.py", "needs log=True", "tests/sinks/test_log.py::test_columns_without_a_log"),
+    Remedy(
+        "options/tables.py",
+        "needs the column _window",
+        "tests/sinks/tables/test_rewritten.py::test_it_needs_the_column",
+    ),
     Remedy("options/sinks.py", "name each once", "tests/sinks/test_partitions.py::test_a_column_that_is_named_twice"),
     Remedy("options/tables.py", "leave it out of audit", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "names code", f"{_ICEBERG}::test_code_is_no_option"),

@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable
 
 from airflow_provider_blockread.errors import OptionsError, ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
@@ -186,3 +187,34 @@ def test_a_publisher_that_finds_another_schema_looks_again(tmp_path: Path, kind:
     assert made is not None
     assert made.schema_changes == ""
     assert [row["more"] for row in rows(bench)] == [None, 2, 3]
+
+
+def test_what_a_dead_try_has_added_is_said_by_the_next_generation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Delta table has the columns already when the run is cleared; the rebuild says so, and no other one."""
+    bench = Bench("delta", str(tmp_path / "out"), {"schema": "add_columns"})
+    published(bench, {"value": ["a"]}, "w1")
+    wider = pa.table({"value": ["b"], "more": [2]})
+    dead = bench.steps(staged(bench, wider, "w2"))
+
+    def die(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DeltaTable, "create_write_transaction", die)
+        with pytest.raises(KeyboardInterrupt):
+            bench.apply(dead)
+    assert DeltaTable(bench.place).version() == 1  # the columns alone
+    widest = wider.append_column("most", pa.array([3]))
+    steps = bench.steps(staged(bench, widest, "w2", generation=2))
+    looked = []
+    history = DeltaTable.history
+    monkeypatch.setattr(DeltaTable, "history", lambda self, limit: looked.append(limit) or history(self, limit))
+    made = [bench.sink.apply(steps, bench.marker, lambda: None) for _ in range(2)]
+    assert [one and one.schema_changes for one in made] == ["column more int64 added, column most int64 added"] * 2
+    looked.clear()
+    third = bench.sink.apply(bench.steps(staged(bench, widest, "w2", generation=3)), bench.marker, lambda: None)
+
+    assert third is not None
+    assert (third.schema_changes, looked) == ("", [])  # nor is it looked for any more

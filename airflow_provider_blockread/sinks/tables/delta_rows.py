@@ -1,0 +1,129 @@
+"""Rows of a window that other writers have put into files of their own, of a Delta table: these are written again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from datetime import date
+from urllib.parse import unquote
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.options import DeltaSink
+from airflow_provider_blockread.sinks.log.columns import plain
+from airflow_provider_blockread.sinks.parquet import ParquetWriter
+from airflow_provider_blockread.sinks.tables.format import WINDOW
+from airflow_provider_blockread.storage import Stores, uris
+
+
+class RowDeletion:
+    """Writes files of one version again, without the rows of a window; no commit names the new ones yet.
+
+    Args:
+        stores: open the table's folder.
+        option: says where that is, and how files are written.
+        table: the version.
+    """
+
+    def __init__(self, stores: Stores, option: DeltaSink, table: DeltaTable) -> None:
+        self._stores, self._table = stores, table
+        self._option = replace(option, partition_by=())
+        self._folder = uris.canonical(option.uri)
+        self._written: list[OutputFile] = []
+        self.replaced: list[str] = []
+
+    def rewrite(self, window: str, but: Collection[str]) -> tuple[list[OutputFile], int]:
+        """Return what stands for the files that hold rows of a window, and how many rows these are.
+
+        Args:
+            window: its id.
+            but: files that stay as they are.
+
+        Raises:
+            ProofError: when rows of a file were deleted by a deletion vector, which a file does not say.
+        """
+        rows = 0
+        for uri, partition in self._candidates(window):
+            found = 0 if uri in but else self._count(uri, window, partition)
+            if not found:
+                continue
+            self._refuse_vectors(uri)
+            rows += found
+            self.replaced.append(uri)
+            if WINDOW not in partition:
+                self._written += [replace(file, partition=partition) for file in self._rest(uri, window)]
+        return self._written, rows
+
+    def discard(self) -> None:
+        """Remove the new files."""
+        for file in self._written:
+            self._stores.remove(file.uri)
+
+    def _candidates(self, window: str) -> Iterator[tuple[str, dict[str, str | None]]]:
+        """Yield the files that may hold such rows, by their statistics, with their partition's values."""
+        columns = self._table.metadata().partition_columns
+        for found in pa.table(self._table.get_add_actions(flatten=True)).to_pylist():
+            least, most = found.get(f"min.{WINDOW}"), found.get(f"max.{WINDOW}")
+            if (least is None or least <= window) and (most is None or window <= most):
+                path = unquote(found["path"])
+                uri = path if "://" in path else uris.child(self._folder, path)
+                yield uris.canonical(uri), {name: _text(found[f"partition.{name}"]) for name in columns}
+
+    def _count(self, uri: str, window: str, partition: dict[str, str | None]) -> int:
+        if partition.get(WINDOW, window) != window:
+            return 0
+        with self._stores.open_read(uri) as file, pq.ParquetFile(file) as opened:
+            if WINDOW in partition:
+                return int(opened.metadata.num_rows)
+            if WINDOW not in opened.schema_arrow.names:
+                return 0
+            return sum(pc.sum(_is_of(batch, window)).as_py() or 0 for batch in opened.iter_batches(columns=[WINDOW]))
+
+    def _rest(self, uri: str, window: str) -> list[OutputFile]:
+        """Write the other rows of a file beside it, and return what holds them: nothing, if there are none.
+
+        Some readers take the values of partitions from the names of folders.
+        """
+        name = uris.child(uris.parent(uri), f"rest-{uuid4().hex}")
+        writer = ParquetWriter(
+            self._stores, self._option, lambda number: f"{name}-{number:04d}.parquet", None, of_table=True
+        )
+        try:
+            with self._stores.open_read(uri) as file, pq.ParquetFile(file) as opened:
+                schema = pa.schema([pa.field(field.name, plain(field.type)) for field in opened.schema_arrow])
+                for batch in opened.iter_batches():
+                    rows = batch.cast(schema)
+                    writer.write(rows.filter(pc.invert(_is_of(rows, window))))
+            return writer.close()
+        except BaseException:
+            writer.abort()
+            raise
+
+    def _refuse_vectors(self, uri: str) -> None:
+        if "deletionVectors" not in (self._table.protocol().writer_features or ()):
+            return
+        if uri in map(uris.canonical, pa.table(self._table.deletion_vectors())["filepath"].to_pylist()):
+            msg = (
+                f"{uri} has deleted rows beside those of the window, by a deletion vector; purge the table's vectors"
+                " (REORG TABLE ... APPLY (PURGE)), then retry"
+            )
+            raise ProofError(msg)
+
+
+def _is_of(batch: pa.RecordBatch, window: str) -> pa.BooleanArray:
+    return pc.fill_null(pc.equal(batch[WINDOW].cast(pa.string()), window), fill_value=False)
+
+
+def _text(value: object) -> str | None:
+    """Return a partition's value as the log has it."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, date) else str(value)
