@@ -1,8 +1,12 @@
-"""Another disk than the one that holds the files of tests."""
+"""Other disks than the one that holds the files of tests."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parents[1]
 
 _DISKS = (Path("/var/tmp"), Path("/dev/shm"))  # noqa: S108 - names of our own are made in them
 
@@ -14,3 +18,17 @@ def another_disk(folder: Path) -> Path:
             return disk
     msg = "these tests need a second file system, such as /dev/shm"
     raise RuntimeError(msg)
+
+
+def run_on_small_disk(folder: Path, size: str, code: str) -> str:
+    """Run Python code in a process in which a folder is a disk of its own, of this size; return what it prints.
+
+    The process has mounts of its own, as any user may who may have a user namespace.
+    """
+    mount = f'mount -t tmpfs -o size={size} none "$0" && exec "$@"'
+    namespace = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, str(folder)]
+    done = subprocess.run(
+        [*namespace, sys.executable, "-c", code], cwd=_ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

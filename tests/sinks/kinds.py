@@ -10,8 +10,8 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -118,10 +118,27 @@ def iceberg(place: str, **options: Any) -> IcebergSink:
     return IcebergSink("db.events", catalog_properties=catalog, **({"work_uri": f"{place}.blockread"} | options))
 
 
-def opened_iceberg(place: str) -> Table:
+@cache
+def _catalog_schema(place: str) -> str:
+    """Return the URL of a catalog in a schema of its own, in the database that all tests share."""
+    server, name = own_postgres(), f"c{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    with psycopg.connect(server) as connection:
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {name}")
+    url = server.replace("postgresql:", "postgresql+psycopg:")
+    return f"{url}{'&' if '?' in url else '?'}options=-csearch_path%3D{name}"
+
+
+def iceberg_on_postgres(place: str, **options: Any) -> IcebergSink:
+    """Return a table in a catalog on PostgreSQL."""
+    made = iceberg(place, **options)
+    return replace(made, catalog_properties={**made.catalog_properties, "uri": _catalog_schema(place)})
+
+
+def opened_iceberg(place: str, make: Callable[[str], IcebergSink] = iceberg) -> Table:
     """Return that table, as another program loads it."""
-    option = iceberg(place)
-    return load_catalog(option.catalog, **option.catalog_properties).load_table(option.uri)
+    option = make(place)
+    with load_catalog(option.catalog, **option.catalog_properties) as catalog:
+        return catalog.load_table(option.uri)
 
 
 def rewrite_iceberg(place: str) -> None:
@@ -130,10 +147,10 @@ def rewrite_iceberg(place: str) -> None:
     table.overwrite(table.scan().to_arrow())
 
 
-def _read_iceberg(place: str) -> tuple[list[dict[str, Any]], list[str]]:
+def _read_iceberg(place: str, make: Callable[[str], IcebergSink] = iceberg) -> tuple[list[dict[str, Any]], list[str]]:
     """Read with polars what the table consists of, and let pyiceberg plan a scan for the names."""
     try:
-        table = opened_iceberg(place)
+        table = opened_iceberg(place, make)
     except NoSuchTableError:
         return [], []
     names = [Path(task.file.file_path).name for task in table.scan().plan_files()]
@@ -174,6 +191,13 @@ KINDS: Mapping[str, Kind] = {
     ),
     "delta": Kind(option=DeltaSink, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_delta),
     "iceberg": Kind(option=iceberg, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_iceberg),
+    "iceberg on postgres": Kind(
+        option=iceberg_on_postgres,
+        read=_read_parquet,
+        early={"row_group_bytes": 8},
+        table=partial(_read_iceberg, make=iceberg_on_postgres),
+        like="iceberg",
+    ),
     "postgres": Kind(
         option=postgres, read=_read_parquet, early={"row_group_bytes": 8}, table=_read_postgres, in_folder=False
     ),

@@ -7,6 +7,7 @@ of each snapshot says whose it is, for people.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -127,6 +128,7 @@ class IcebergTable:
                 why = type(error).__name__
                 msg = f"{self.uri}: pyiceberg cannot load this catalog ({why}); correct {self._access_place}"
                 raise OptionsError(msg) from error
+            weakref.finalize(self, self._loaded.close)  # else a database would keep connections of every window
         return self._loaded
 
     @property

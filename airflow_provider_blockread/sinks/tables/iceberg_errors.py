@@ -36,7 +36,7 @@ def explained(error: Exception, table: str, access: str) -> BlockReadError | Non
         table: the name of the table.
         access: what says how to reach the catalog.
     """
-    why = type(error).__name__
+    why = (isinstance(error, OSError) and error.strerror) or type(error).__name__
     if _is_refused(error):
         return OptionsError(
             f"{table}: the catalog or the store of the table's folder refuses this ({why}); correct {access}, or the"

@@ -16,7 +16,7 @@ from airflow_provider_blockread.sinks.names import AttemptName
 from tests.postgres import own_postgres
 from tests.sinks.kinds import KINDS, Bench
 
-_TABLES = [name for name, kind in KINDS.items() if kind.table]
+_TABLES = [name for name, kind in KINDS.items() if kind.table and not kind.like]
 _LOGGED = "parquet with a log"
 _FORMATS = [name for name in _TABLES if name != _LOGGED]
 
