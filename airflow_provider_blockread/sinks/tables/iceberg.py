@@ -239,13 +239,21 @@ class _State:
     def _found(self, files: Collection[str]) -> dict[str, DataFile]:
         """Return the data files of these URIs, but those of which rows were deleted."""
         wanted, found = set(files), dict[str, DataFile]()
-        for file in self._files() if wanted else ():
+        for file in self._files(wanted) if wanted else ():
             uri = uris.canonical(file.file_path)
             if uri in wanted:
                 found[uri] = file
         return found
 
-    def _files(self) -> Iterator[DataFile]:
+    def _snapshots_without(self, files: Collection[str]) -> set[int]:
+        """Return the snapshots whose commits published other windows: these have added none of the files."""
+        windows = {uris.name_of(uri).removeprefix(FILE_PREFIX).partition("-")[0] for uri in files}
+        noted = ((one.snapshot_id, one.summary) for one in self._table.metadata.snapshots)
+        found = {number: said.additional_properties.get("blockread.window") for number, said in noted if said}
+        return {number for number, window in found.items() if window and window not in windows}
+
+    def _files(self, wanted: Collection[str] | None = None) -> Iterator[DataFile]:
+        """Yield the data files, or of those only some, among which are all that are wanted."""
         snapshot = self._table.current_snapshot()
         if snapshot is None:
             return
@@ -254,6 +262,9 @@ class _State:
             if any(manifest.content == ManifestContent.DELETES for manifest in manifests):
                 yield from (task.file for task in self._table.scan().plan_files() if not task.delete_files)
                 return
+            of_others = set() if wanted is None else self._snapshots_without(wanted)
             for manifest in manifests:
+                if manifest.added_snapshot_id in of_others and not manifest.existing_files_count:
+                    continue
                 for entry in manifest.fetch_manifest_entry(self._table.io, discard_deleted=True):
                     yield entry.data_file

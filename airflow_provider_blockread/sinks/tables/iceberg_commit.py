@@ -27,23 +27,26 @@ def commit_files(change: Transaction, files: Files, removed: list[DataFile], mar
         noted[EVOLVED] = str(new)
         with change.update_schema() as schema:
             schema.union_by_name(new.fields)
-    properties = change.table_metadata.properties
+    metadata = change.table_metadata  # once: the library makes it anew from all changes for each who asks
     kept = {property_of(marker): str(marker.number)}
-    if _MAPPING not in properties:  # by which columns of files without ids are found
-        kept[_MAPPING] = change.table_metadata.schema().name_mapping.model_dump_json()
+    if _MAPPING not in metadata.properties:  # by which columns of files without ids are found
+        kept[_MAPPING] = metadata.schema().name_mapping.model_dump_json()
     change.set_properties(kept)
     if files.delete:
         _delete_rows(change, files.delete, noted)
     if files.add or removed:
         paths = [file.uri for file in files.add]
-        added = list(parquet_files_to_data_files(change._table.io, change.table_metadata, iter(paths)))  # noqa: SLF001 - as add_files does
-        with change.update_snapshot(snapshot_properties=noted).overwrite() as update:
+        added = list(parquet_files_to_data_files(change._table.io, metadata, iter(paths)))  # noqa: SLF001 - as add_files does
+        snapshot = change.update_snapshot(snapshot_properties=noted)
+        # Where nothing is removed, no manifest is read.
+        with snapshot.overwrite() if removed else snapshot.fast_append() as update:
             for file in added:
                 update.append_data_file(file)
             for file in removed:
                 update.delete_data_file(file)
-    if dropped := [name for name in properties if _is_settled(name, properties[name], marker)]:
-        change.remove_properties(*dropped)
+    settled = [name for name, value in metadata.properties.items() if _is_settled(name, value, marker)]
+    if settled:
+        change.remove_properties(*settled)
     return change.commit_transaction()
 
 
