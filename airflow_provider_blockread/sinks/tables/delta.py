@@ -131,7 +131,9 @@ class _State:
 
     def live(self, files: Collection[str]) -> set[str]:
         """Return which files this version consists of."""
-        found = set(map(uris.canonical, self._table.file_uris())).intersection(files) if files else set()
+        names = set(map(uris.name_of, files))  # most files are of others, and are passed over by a look at their name
+        here = [uri for uri in self._table.file_uris() if uri.rpartition("/")[2] in names] if files else []
+        found = set(map(uris.canonical, here)).intersection(files)
         if found and "deletionVectors" in (self._table.protocol().writer_features or ()):
             parts = pa.table(self._table.deletion_vectors())["filepath"]
             found -= {uris.canonical(uri) for uri in parts.to_pylist()}  # some of their rows were deleted

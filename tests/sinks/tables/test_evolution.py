@@ -15,6 +15,7 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.evolution import Evolution
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Applied
+from airflow_provider_blockread.sinks.tables.postgres import PostgresTable
 from tests.postgres import own_postgres
 from tests.sinks.kinds import KINDS, Bench
 
@@ -74,6 +75,43 @@ def test_a_retry_finds_what_its_commit_has_changed(bench: Bench) -> None:
 
     assert [one and one.schema_changes for one in made] == ["column more int64 added"] * 2
     assert len(rows(bench)) == 2
+
+
+def test_an_iceberg_snapshot_says_what_its_own_change_has_added(tmp_path: Path) -> None:
+    """A rebuild that adds nothing does not repeat what the generation before it has added, nor does its retry."""
+    bench = Bench("iceberg", str(tmp_path / "out"), {"schema": "add_columns"})
+    published(bench, {"value": ["a"]}, "w1")
+    wider = pa.table({"value": ["b"], "more": [2]})
+    first = staged(bench, wider, "w2")
+    bench.apply(bench.steps(first))
+    before = bench.marker
+    steps = bench.steps(staged(bench, wider, "w2", generation=2), first)
+    made = [bench.sink.apply(steps, bench.marker, lambda: None) for _ in range(2)]
+
+    assert [one and one.schema_changes for one in made] == ["", ""]
+    snapshot = bench.sink._format.load()  # type: ignore[attr-defined]
+    assert snapshot.schema_changes(before) == ""
+
+
+def test_others_do_not_come_between_the_look_and_the_change_of_columns(tmp_path: Path) -> None:
+    """PostgreSQL's table is locked before its columns are compared: a reader's transaction keeps the commit waiting."""
+    bench = Bench("postgres", str(tmp_path / "out"), {"schema": "add_columns"})
+    published(bench, {"value": ["a"]}, "w1")
+    steps = bench.steps(staged(bench, pa.table({"value": ["b"], "more": [2]}), "w2"))
+    columns, seen = PostgresTable.columns, []
+
+    def looking(self: PostgresTable, cursor: Any) -> Any:
+        with psycopg.connect(own_postgres()) as sql:
+            locks = "SELECT mode FROM pg_locks WHERE relation = %s::regclass AND granted"
+            seen.append({mode for (mode,) in sql.execute(locks, (bench.option.uri,))})
+        return columns(self, cursor)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PostgresTable, "columns", looking)
+        bench.apply(steps)
+
+    assert "AccessExclusiveLock" in seen[1]  # the first look is that of the load
+    assert [row["more"] for row in rows(bench)] == [None, 2]
 
 
 @pytest.mark.parametrize("kind", _TABLES)

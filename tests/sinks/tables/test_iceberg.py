@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
+from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import Table
 
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
@@ -54,6 +55,27 @@ def test_a_commit_is_one_snapshot_that_says_whose_it_is(bench: Bench) -> None:
         ("ab12", "8"),
     ]
     assert (markers(bench), bench.values()) == ({"ab12": "8"}, [])
+
+
+def test_what_other_windows_have_added_is_not_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are; what other writers have added is, and a window's own files are found by a rebuild."""
+    old = bench.publish("a", window="w1")
+    for number in range(2, 6):
+        bench.publish("x", window=f"w{number}")
+    append(bench, "foreign")
+    read: list[int] = []
+    fetch = ManifestFile.fetch_manifest_entry
+
+    def counted(self: ManifestFile, *arguments: Any, **options: Any) -> Any:
+        read.append(self.added_snapshot_id)
+        return fetch(self, *arguments, **options)
+
+    monkeypatch.setattr(ManifestFile, "fetch_manifest_entry", counted)
+    bench.publish("y", window="w9")
+    assert len(read) == 1  # the one of the other writer
+    bench.apply(bench.steps(bench.stage("b", window="w1", generation=2), old))
+
+    assert bench.values() == sorted(["b"] * 2 + ["x"] * 8 + ["y"] * 2 + ["foreign"])
 
 
 def test_markers_go_when_the_ledger_has_recorded_them(bench: Bench) -> None:
