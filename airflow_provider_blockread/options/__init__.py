@@ -41,18 +41,10 @@ from airflow_provider_blockread.options.parsing.times import (
 from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import MERGED, GenerationOptions, Policies, SparkJob, merging
 from airflow_provider_blockread.options.sink_names import SINKS
-from airflow_provider_blockread.options.sinks import (
-    ArchiveSink,
-    ColumnarSink,
-    CsvSink,
-    JsonLinesSink,
-    LineSink,
-    ParquetSink,
-    Sink,
-    TextSink,
-)
+from airflow_provider_blockread.options.sinks import ArchiveSink, ColumnarSink, ParquetSink, Sink
 from airflow_provider_blockread.options.source import FileSource
 from airflow_provider_blockread.options.tables import CustomSink, DeltaSink, IcebergSink, PostgresSink
+from airflow_provider_blockread.options.text_sinks import CsvSink, JsonLinesSink, LineSink, TextSink
 from airflow_provider_blockread.options.upstream import EventFiles, FileList
 from airflow_provider_blockread.options.values import Value, build, from_json, parse
 from airflow_provider_blockread.options.watching import StorageEvents

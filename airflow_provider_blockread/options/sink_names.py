@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from airflow_provider_blockread.options.sinks import ArchiveSink, CsvSink, JsonLinesSink, ParquetSink, Sink, TextSink
+from airflow_provider_blockread.options.sinks import ArchiveSink, ParquetSink, Sink
 from airflow_provider_blockread.options.tables import CustomSink, DeltaSink, IcebergSink, PostgresSink
+from airflow_provider_blockread.options.text_sinks import CsvSink, JsonLinesSink, TextSink
 
 #: Sink names as users write them, to the option class of each.
 SINKS: Mapping[str, type[Sink]] = {

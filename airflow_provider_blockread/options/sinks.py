@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Self
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.parsing.encodings import encode_text
+from airflow_provider_blockread.options.partitions import Partition, distinct, parse_partitions
 from airflow_provider_blockread.options.plan import above_zero, one_of
 from airflow_provider_blockread.options.values import Value, parse
 
 #: Columns that columnar sinks add on request: a row's file and its modification time, the number of its block, its
-#: record's byte offset, its window's id and key, and when the window's generation began.
-AUDIT_COLUMNS = ("_file", "_modified", "_block", "_offset", "_window", "_window_key", "_loaded")
+#: record's byte offset, its window's id and key, the date in that key, and when the window's generation began.
+AUDIT_COLUMNS = ("_file", "_modified", "_block", "_offset", "_window", "_window_key", "_window_date", "_loaded")
 
 #: Those that say which file a row is.
 FILE_COLUMNS = ("_file", "_modified")
 
-_SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}  # of compressed text
+#: How a column of a Parquet file may be encoded.
+ENCODINGS = (
+    "plain",
+    "dictionary",
+    "delta_binary_packed",
+    "delta_length_byte_array",
+    "delta_byte_array",
+    "byte_stream_split",
+)
+
+_CODECS = ("snappy", "zstd", "gzip", "lz4", "none")
 
 
 @dataclass(frozen=True)
@@ -145,21 +156,30 @@ class ColumnarSink(Sink):
     """Records in Parquet files.
 
     A row group holds `row_group_bytes`, and a task starts its next file after `file_bytes`, both before compression.
-    `audit` adds columns that say where a row comes from. `partition_by` names columns, audit columns among them; a
-    file holds the rows of one combination of their values, of which a window has at most `max_partitions`.
+    `compression` is that of all columns but those in `codecs`; a column has the encoding that `encodings` names, or one
+    that is chosen by its first values. The rows of each file are in the order of the columns `sort_by`.
+
+    `audit` adds columns that say where a row comes from. `path_columns` adds columns of text with what the path of a
+    row's file says: for `day`, the value in its folder `day=2026-01-02`. `partition_by` names columns, these among
+    them; a file holds the rows of one combination of their values, of which a window has at most `max_partitions`.
 
     Rows with columns that the output lacks `"fail"`, or with `schema="add_columns"` the output gets these columns,
     which are null in other rows; so do types that hold more than the output's, where its format can widen them.
     With `case_sensitive=False` a column of rows is that of the output whose name differs by case at most.
     """
 
+    has_transforms: ClassVar[bool] = False  # whether it may be partitioned by what is made of a column
     _: KW_ONLY
     compression: str = "snappy"
     row_group_bytes: int = 64 * 2**20
     file_bytes: int = 1 * 2**30
     audit: Sequence[str] = ()
+    path_columns: Sequence[str] = ()
     partition_by: Sequence[str] = ()
     max_partitions: int = 1000
+    sort_by: Sequence[str] = ()
+    encodings: Mapping[str, str] = field(default_factory=dict)
+    codecs: Mapping[str, str] = field(default_factory=dict)
     schema: str = "fail"
     case_sensitive: bool = True
 
@@ -167,10 +187,17 @@ class ColumnarSink(Sink):
         super().__post_init__()
         for column in self.audit:
             one_of(self.kind, "audit", column, AUDIT_COLUMNS)
-        if len(set(self.partition_by)) != len(self.partition_by):
-            msg = f"{self.kind}: partition_by names a column twice; name each once"
+        for name in ("path_columns", "sort_by"):
+            distinct(self.kind, name, getattr(self, name))
+        if taken := sorted({*self.path_columns}.intersection(AUDIT_COLUMNS)):
+            msg = f"{self.kind}: path_columns has {taken[0]}, which is an audit column; leave it out"
             raise OptionsError(msg)
-        one_of(self.kind, "compression", self.compression, ("snappy", "zstd", "gzip", "lz4", "none"))
+        _ = self.partitions
+        one_of(self.kind, "compression", self.compression, _CODECS)
+        for column, codec in self.codecs.items():
+            one_of(self.kind, f"codecs of {column}", codec, _CODECS)
+        for column, encoding in self.encodings.items():
+            one_of(self.kind, f"encodings of {column}", encoding, ENCODINGS)
         one_of(self.kind, "schema", self.schema, ("fail", "add_columns"))
 
     @property
@@ -191,7 +218,13 @@ class ColumnarSink(Sink):
     @property
     def audit_columns(self) -> tuple[str, ...]:
         """The audit columns that are asked for, or partitioned by."""
-        return tuple(dict.fromkeys((*self.audit, *(name for name in self.partition_by if name in AUDIT_COLUMNS))))
+        found = (partition.column for partition in self.partitions if partition.column in AUDIT_COLUMNS)
+        return tuple(dict.fromkeys((*self.audit, *found)))
+
+    @property
+    def partitions(self) -> tuple[Partition, ...]:
+        """What `partition_by` lists."""
+        return parse_partitions(self.kind, self.partition_by, transforms=self.has_transforms)
 
 
 @dataclass(frozen=True)
@@ -214,80 +247,3 @@ class ParquetSink(ColumnarSink):
         if not self.case_sensitive and not self.log:
             msg = "parquet: case_sensitive=False needs log=True, since the log holds the columns of the directory"
             raise OptionsError(msg)
-
-
-@dataclass(frozen=True)
-class LineSink(Sink):
-    """A directory of files of text, plain or compressed.
-
-    A file is that of a task, or with `per="block"` of a block, whose number its name then ends in, in hex.
-    """
-
-    ending: ClassVar[str]  # of the names of plain files
-    _: KW_ONLY
-    compression: str = "none"
-    per: str = "task"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self.kind, "compression", self.compression, ("none", *_SUFFIXES))
-        one_of(self.kind, "per", self.per, ("task", "block"))
-
-    @property
-    def suffix(self) -> str:
-        """How the names of its files end."""
-        return f"{self.ending}{_SUFFIXES.get(self.compression, '')}"
-
-    @property
-    def per_block(self) -> bool:
-        """Whether a file holds the rows of one block alone."""
-        return self.per == "block"
-
-
-@dataclass(frozen=True)
-class JsonLinesSink(LineSink):
-    """A directory of JSON lines: an object for each row, with all of its columns."""
-
-    kind: ClassVar[str] = "json_lines_files"
-    ending: ClassVar[str] = ".jsonl"
-
-
-@dataclass(frozen=True)
-class CsvSink(LineSink):
-    """A directory of csv files as RFC 4180 has them: texts in quotes, nulls as empty fields without quotes."""
-
-    kind: ClassVar[str] = "csv_files"
-    ending: ClassVar[str] = ".csv"
-    _: KW_ONLY
-    delimiter: str = ","
-    header: bool = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if len(self.delimiter.encode()) != 1 or self.delimiter in '"\r\n':
-            msg = "csv_files: delimiter must be one ASCII character, and no quote or newline"
-            raise OptionsError(msg)
-
-
-@dataclass(frozen=True)
-class TextSink(LineSink):
-    r"""A directory of text files: a line for each row, its column `value` with `terminator` behind it.
-
-    Rows have this one column, of text or bytes; a value that holds the terminator fails the window.
-    """
-
-    kind: ClassVar[str] = "text"
-    ending: ClassVar[str] = ".txt"
-    _: KW_ONLY
-    terminator: str | bytes = "\n"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.terminator_bytes:
-            msg = "text: terminator must hold at least one byte"
-            raise OptionsError(msg)
-
-    @property
-    def terminator_bytes(self) -> bytes:
-        """The terminator as it stands in the files."""
-        return encode_text(self.kind, self.terminator, "utf-8")

@@ -72,6 +72,7 @@ class IcebergSink(FileTableSink):
     """
 
     kind: ClassVar[str] = "iceberg"
+    has_transforms: ClassVar[bool] = True
     _: KW_ONLY
     catalog: str = "default"
     catalog_properties: Mapping[str, str] = field(default_factory=dict)
@@ -158,6 +159,9 @@ class PostgresSink(ColumnarSink):
             raise OptionsError(msg)
         if self.partition_by:
             msg = "postgres: partition_by is for files; leave it out, and declare partitions of the table in SQL"
+            raise OptionsError(msg)
+        if given := [name for name in ("sort_by", "encodings", "codecs") if getattr(self, name)]:
+            msg = f"postgres: {given[0]} is for files that readers open; leave it out"
             raise OptionsError(msg)
         if self.url is not None:
             refuse_secret("postgres: url", "url", self.url)

@@ -11,6 +11,7 @@ from airflow_provider_blockread.errors import OptionsError
 
 _KINDS: dict[str, type[Value]] = {}
 
+_COMMA = re.compile(r",(?![^()]*\))")  # but for those inside of parentheses
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|[\x20-\x7e]|(?=[^\x20-\x7e])|$)")
 _ESCAPES = {rb"\n": b"\n", rb"\r": b"\r", rb"\t": b"\t", rb"\0": b"\0", rb"\\": b"\\"}
 
@@ -101,15 +102,14 @@ def _public(cls: type[Value]) -> list[str]:
 
 def _from_text(name: str, text: str, hint: object) -> object:
     if get_origin(hint) is Sequence:
-        return tuple(filter(None, text.split(",")))
+        return tuple(filter(None, _COMMA.split(text)))
+    if get_origin(hint) is Mapping:
+        return _pairs(name, text)
     accepted = get_args(hint) or (hint,)
     if bytes in accepted:
         return None if not text and type(None) in accepted else _unescape(name, text)
     if bool in accepted:
-        if text.lower() not in {"true", "false"}:
-            msg = f"option {name}={text!r} must be true or false"
-            raise OptionsError(msg)
-        return text.lower() == "true"
+        return _truth(name, text)
     for number, what in ((int, "a whole number"), (float, "a number")):
         if number in accepted and str not in accepted:
             try:
@@ -118,6 +118,21 @@ def _from_text(name: str, text: str, hint: object) -> object:
                 msg = f"option {name}={text!r} must be {what}"
                 raise OptionsError(msg) from error
     return text
+
+
+def _truth(name: str, text: str) -> bool:
+    if text.lower() not in {"true", "false"}:
+        msg = f"option {name}={text!r} must be true or false"
+        raise OptionsError(msg)
+    return text.lower() == "true"
+
+
+def _pairs(name: str, text: str) -> dict[str, str]:
+    pairs = [pair.rpartition("=") for pair in filter(None, text.split(","))]
+    if wrong := next((value for key, _, value in pairs if not key), None):
+        msg = f"option {name}: {wrong!r} must be name=value; write several as {name}=one=x,two=y"
+        raise OptionsError(msg)
+    return {key: value for key, _, value in pairs}
 
 
 def _unescape(name: str, text: str) -> str | bytes:

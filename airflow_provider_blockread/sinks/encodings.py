@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,13 +35,19 @@ class Encodings:
     others: dict[str, str]
 
 
-def choose_encodings(table: pa.Table, compression: str) -> Encodings:
-    """Return encodings for a file whose first row group this is: hardly ever larger than the default, and faster."""
-    dictionary: list[str] = []
-    others: dict[str, str] = {}
+def choose_encodings(table: pa.Table, compression: str, asked: Mapping[str, str] = MappingProxyType({})) -> Encodings:
+    """Return encodings for a file whose first row group this is: hardly ever larger than the default, and faster.
+
+    Args:
+        table: the row group.
+        compression: of the columns.
+        asked: encodings that are not to be chosen, by column.
+    """
+    dictionary = [name for name, encoding in asked.items() if encoding == "dictionary"]
+    others = {name: encoding.upper() for name, encoding in asked.items() if encoding not in {"dictionary", "plain"}}
     for field in table.schema:
         column = table.column(field.name)
-        if field.name == RAW:
+        if field.name == RAW or field.name in asked:
             continue
         if table.num_rows < _FEWEST or not _is_plain(field.type) or _repeats(column):
             dictionary.append(field.name)

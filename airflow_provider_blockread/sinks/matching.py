@@ -34,7 +34,14 @@ def known_names(option: ColumnarSink, place: str, there: Sequence[str], own: Seq
             " one of them, or set case_sensitive=True"
         )
         raise OptionsError(msg)
-    names = [*option.partition_by, *own, *there]  # what is there counts most
+    asked = [
+        *option.path_columns,
+        *(each.column for each in option.partitions),
+        *option.sort_by,
+        *option.encodings,
+        *option.codecs,
+    ]
+    names = [*asked, *own, *there]  # what is there counts most
     return tuple({name.lower(): name for name in names}.values())
 
 

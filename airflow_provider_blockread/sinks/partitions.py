@@ -16,23 +16,22 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import ExchangeError, FunctionError, ProofError, RowError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import ColumnarSink, ParquetSink, Sink
+from airflow_provider_blockread.options.partitions import Partition
 from airflow_provider_blockread.records.excerpts import excerpt
+from airflow_provider_blockread.sinks.columnar import transforms
+from airflow_provider_blockread.sinks.columnar.arranged import left_out, misfit
 from airflow_provider_blockread.sinks.conform import check_schema, conform
 from airflow_provider_blockread.sinks.protocol import Writer
 
+#: The name of null in the name of a folder.
+HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
+
 _DROPPED = b"blockread.partitions"  # where a footer has the columns that the file leaves out
-_NULL = "__HIVE_DEFAULT_PARTITION__"
 _ESCAPED = frozenset([*map(chr, range(32)), "\x7f", *"\"#%'*/:=?\\{[]^"])  # in names of folders, as Spark has it
 _LONGEST = 200  # bytes of a value in the name of a folder
 _HELD = 4  # row groups that the files of one task may hold in memory
+_MOST = 2**31  # combinations are numbered up to this, so that another column's make no number too large
 _OPEN = 64  # files that one task has open
-_KINDS = (
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_boolean,
-    pa.types.is_signed_integer,
-    pa.types.is_date32,
-)
 
 
 class PartitionWriter(Writer, Protocol):
@@ -47,28 +46,18 @@ class PartitionWriter(Writer, Protocol):
         """Whether it has a file open."""
 
 
-def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
-    """Return in words why rows cannot be partitioned as an option asks for; empty if they can."""
-    for name in option.partition_by:
-        if schema.get_field_index(name) < 0:
-            return f"there is no column {name!r} to partition by; the columns are {', '.join(schema.names[:20])}"
-        if not any(holds(schema.field(name).type) for holds in _KINDS):
-            found = schema.field(name).type
-            return f"column {name!r} is {found}; partition by text, signed integers, booleans or dates"
-    return "" if len(schema) > len(option.partition_by) else "all columns are partition columns; leave one for the rows"
-
-
 def folder_of(output: OutputFile, option: ColumnarSink) -> str:
     """Return the folder of a file below the output, as Hive has it: `day=2026-01-02/`.
 
     Raises:
         ExchangeError: when the file does not say its values.
     """
-    if set(output.partition) != set(option.partition_by):
+    names = [partition.name for partition in option.partitions]
+    if set(output.partition) != set(names):
         msg = f"{output.uri} is of no partition by {', '.join(option.partition_by)}; clear the group that lists it"
         raise ExchangeError(msg)
-    values = {name: _NULL if value is None else _named(value) for name, value in output.partition.items()}
-    return "".join(f"{_named(name)}={values[name]}/" for name in option.partition_by)
+    values = {name: HIVE_NULL if value is None else _named(value) for name, value in output.partition.items()}
+    return "".join(f"{_named(name)}={values[name]}/" for name in names)
 
 
 def partition_keys(files: Iterable[OutputFile], option: Sink) -> list[str]:
@@ -104,14 +93,11 @@ class PartitionedWriter:
         option: names the columns.
         make: returns a writer of one partition.
         schema: what every batch must have; None takes it from the first.
-        keeps: whether files hold the partition columns, too.
     """
 
-    def __init__(
-        self, option: ColumnarSink, make: Callable[[], PartitionWriter], schema: pa.Schema | None, *, keeps: bool
-    ) -> None:
+    def __init__(self, option: ColumnarSink, make: Callable[[], PartitionWriter], schema: pa.Schema | None) -> None:
         self._option, self._make, self._schema = option, make, schema
-        self._dropped = [] if keeps else list(option.partition_by)
+        self._dropped = left_out(option)
         self._partitions: dict[tuple[str | None, ...], PartitionWriter] = {}
         self._seen: set[tuple[str | None, ...]] = set()
         self._files: list[OutputFile] = []
@@ -131,7 +117,7 @@ class PartitionedWriter:
             self._schema = batch.schema
         if isinstance(self._option, ParquetSink) and self._option.log and not self._seen:
             self._schema = _noting(self._schema, self._dropped)
-        for values, rows in _split(conform(batch, self._schema), self._option.partition_by):
+        for values, rows in _split(conform(batch, self._schema), self._option.partitions):
             self._partition(values).write(rows.drop_columns(self._dropped) if self._dropped else rows, block)
         self._bound()
 
@@ -168,7 +154,7 @@ class PartitionedWriter:
     def _finish(self, values: tuple[str | None, ...]) -> None:
         part = self._partitions.pop(values)
         self._done.append(part)
-        named = dict(zip(self._option.partition_by, values, strict=True))
+        named = dict(zip((partition.name for partition in self._option.partitions), values, strict=True))
         self._files += [replace(file, partition=named) for file in part.close()]
 
 
@@ -178,31 +164,41 @@ def _noting(schema: pa.Schema, dropped: Sequence[str]) -> pa.Schema:
     return schema.with_metadata({**(schema.metadata or {}), _DROPPED: b64encode(left_out.serialize())})
 
 
-def _split(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
+def _split(
+    batch: pa.RecordBatch, partitions: Sequence[Partition]
+) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
     """Yield the rows of each combination of values, in their order, behind the values as text."""
     if not batch.num_rows:
         return
     codes = np.zeros(batch.num_rows, np.int64)
-    for name in columns:
-        encoded = batch[name].dictionary_encode(null_encoding="encode")
+    columns = [transforms.transformed(batch[partition.column], partition) for partition in partitions]
+    for column in columns:
+        encoded = column.dictionary_encode(null_encoding="encode")
+        if codes.max() >= _MOST:
+            codes = np.unique(codes, return_inverse=True)[1]
         codes = codes * len(encoded.dictionary) + np.asarray(encoded.indices)
     order: npt.NDArray[np.int64] = np.argsort(codes, kind="stable")
     starts = [0, *(np.flatnonzero(np.diff(codes[order])) + 1).tolist(), batch.num_rows]
     taken = batch if len(starts) == 2 else batch.take(pa.array(order))  # noqa: PLR2004 - one combination
     for start, end in pairwise(starts):
-        values = tuple(_text(name, taken[name][start].as_py(), int(order[start])) for name in columns)
-        yield values, taken.slice(start, end - start)
+        row = int(order[start])
+        values = (_text(part, column[row].as_py(), row) for part, column in zip(partitions, columns, strict=True))
+        yield tuple(values), taken.slice(start, end - start)
 
 
-def _text(name: str, value: object, row: int) -> str | None:
+def _text(partition: Partition, value: object, row: int) -> str | None:
     """Return a value as tables and folders have it."""
     if value is None:
         return None
+    name = partition.column
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, int):
+        return transforms.as_text(partition, value)
     text = value.isoformat() if isinstance(value, date) else str(value)
-    if not text:
-        msg = f"column {name!r} holds an empty text, which in a partition means null; replace it in a function"
+    if text in {"", HIVE_NULL}:
+        found = f"the text {text}" if text else "an empty text"
+        msg = f"column {name!r} holds {found}, which in a partition means null; replace it in a function"
         raise RowError(msg, row)
     if len(_named(text).encode()) > _LONGEST:
         msg = f"column {name!r} holds {excerpt(text.encode())}, too long for a partition; partition by another column"

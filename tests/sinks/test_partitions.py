@@ -170,7 +170,14 @@ def test_rows_that_cannot_be_partitioned(
     assert rows(bench) == [(1, _MAY)]
 
 
-@pytest.mark.parametrize(("value", "problem"), [("", "an empty text"), ("x" * 201, "too long for a partition")])
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("", "an empty text"),
+        ("x" * 201, "too long for a partition"),
+        ("__HIVE_DEFAULT_PARTITION__", "the text __HIVE_DEFAULT_PARTITION__, which in a partition means null"),
+    ],
+)
 def test_a_value_that_is_no_partition(tmp_path: Path, value: str, problem: str) -> None:
     """The error says which row it is, so that a function can replace it."""
     bench = opened("parquet", tmp_path, "name")

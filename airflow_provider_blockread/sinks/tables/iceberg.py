@@ -10,7 +10,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
@@ -23,7 +22,6 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.manifest import DataFile, ManifestContent
 from pyiceberg.table import Table, Transaction
-from pyiceberg.transforms import IdentityTransform, Transform
 from pyiceberg.types import IcebergType
 
 from airflow_provider_blockread.errors import OptionsError
@@ -40,11 +38,16 @@ from airflow_provider_blockread.sinks.tables.iceberg_commit import (
     version_of,
 )
 from airflow_provider_blockread.sinks.tables.iceberg_errors import explained
+from airflow_provider_blockread.sinks.tables.iceberg_partitions import (
+    add_partitions,
+    data_files,
+    partitions_of,
+    written,
+)
 from airflow_provider_blockread.sinks.tables.iceberg_types import column_type, fits, widens
 from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
 
-_IDENTITY: Transform[Any, Any] = IdentityTransform()
 _RETRIES = "commit.retry.num-retries"
 
 
@@ -60,7 +63,7 @@ class IcebergTable:
     def __init__(self, stores: Stores, option: IcebergSink, access: Access) -> None:
         self.uri = option.place
         self._option = option
-        self.partition_by = list(option.partition_by)
+        self.partitions = option.partitions
         self.evolves = option.evolves
         own = access.get(option.catalog_conn_id or "", {})
         self._knows_connection = bool(own)
@@ -98,15 +101,10 @@ class IcebergTable:
                     location=place,
                     properties=dict(self._option.properties),
                 )
-                self._partition(made)
+                add_partitions(made, self.partitions)
                 return Applied(version=version_of(commit_files(made, files, [], marker, Evolution())))
             except (TableAlreadyExistsError, CommitFailedException) as error:
                 raise TableChangedError from error
-
-    def _partition(self, made: Transaction) -> None:
-        with made.update_spec() as spec:
-            for name in self.partition_by:
-                spec.add_identity(name)
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -194,13 +192,11 @@ class _State:
 
     def refuse(self, schema: pa.Schema) -> str:
         """Return in words what the table demands of rows, and these do not fulfil."""
-        spec = self._table.spec()
-        names = [self._table.schema().find_column_name(field.source_id) for field in spec.fields]
-        if names != self._lake.partition_by or not all(field.transform == _IDENTITY for field in spec.fields):
-            shown = ", ".join(f"{field.transform}({name})" for field, name in zip(spec.fields, names, strict=True))
+        found = partitions_of(self._table)
+        if found != [written(partition) for partition in self._lake.partitions]:
             return (
-                f"{self._lake.uri} is partitioned by {shown or 'nothing'}; give partition_by the same columns, or"
-                " choose a table that is partitioned by columns as they are"
+                f"{self._lake.uri} is partitioned by {', '.join(found) or 'nothing'}; give partition_by the same"
+                " columns and transforms, or choose another table"
             )
         return self._compared().refuse(schema)
 

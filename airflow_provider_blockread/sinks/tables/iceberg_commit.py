@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 
-from pyiceberg.io.pyarrow import parquet_files_to_data_files
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table, Transaction
 
 from airflow_provider_blockread.sinks.evolution import Evolution
 from airflow_provider_blockread.sinks.protocol import Marker
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Deletion, Files
+from airflow_provider_blockread.sinks.tables.iceberg_partitions import data_files
 
 #: The key of a snapshot's summary that says how its commit has changed the schema.
 EVOLVED = "blockread.schema"
@@ -35,8 +35,7 @@ def commit_files(change: Transaction, files: Files, removed: list[DataFile], mar
     if files.delete:
         _delete_rows(change, files.delete, noted)
     if files.add or removed:
-        paths = [file.uri for file in files.add]
-        added = list(parquet_files_to_data_files(change._table.io, metadata, iter(paths)))  # noqa: SLF001 - as add_files does
+        added = data_files(change._table.io, metadata, files.add)  # noqa: SLF001 - as add_files does
         snapshot = change.update_snapshot(snapshot_properties=noted)
         # Where nothing is removed, no manifest is read.
         with snapshot.overwrite() if removed else snapshot.fast_append() as update:

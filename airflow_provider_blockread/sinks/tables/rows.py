@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from airflow_provider_blockread.errors import FunctionError, RowError
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.sinks.parquet import ParquetWriter
+from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, Writer
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, Snapshot
 from airflow_provider_blockread.sinks.tables.postgres_types import misfit

@@ -26,12 +26,12 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink
+from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
 from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer
 from airflow_provider_blockread.sinks.matching import misfit as unmatched
 from airflow_provider_blockread.sinks.names import AttemptName, is_data_file, window_prefix
 from airflow_provider_blockread.sinks.parquet import parquet_writer, read_footer
 from airflow_provider_blockread.sinks.partitions import check_partitions
-from airflow_provider_blockread.sinks.partitions import misfit as unpartitioned
 from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.statistics import misfit
 from airflow_provider_blockread.sinks.tables.format import (
@@ -80,7 +80,7 @@ class Table:
         columns = known_names(self._option, self.uri, there, self.own_columns)
         if schema is not None:
             rows = matched(schema, columns)
-            if problem := unmatched(schema, self._option) or self._misfit(rows) or unpartitioned(rows, self._option):
+            if problem := unmatched(schema, self._option) or self._misfit(rows) or misarranged(rows, self._option):
                 msg = f"{self.uri}: {problem}"
                 raise OptionsError(msg)
             if snapshot is not None and (problem := snapshot.refuse(rows)):

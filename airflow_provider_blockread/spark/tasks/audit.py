@@ -1,24 +1,34 @@
-"""Audit columns: what a sink's rows say about where they come from, behind the columns of the function."""
+"""Audit columns: what a sink's rows say about where they come from, behind the columns of the function.
+
+Behind those are the columns that a sink takes from the path of each file.
+"""
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date, datetime
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
-from airflow_provider_blockread.errors import FunctionError
+from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.exchange.model import ReadSpec
-from airflow_provider_blockread.options import FrameFunction, GenerationOptions
+from airflow_provider_blockread.options import ColumnarSink, FrameFunction, GenerationOptions, Sink
+from airflow_provider_blockread.sinks.partitions import HIVE_NULL
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
 from airflow_provider_blockread.spark.tasks.user_function import PLACE_TYPES, place_column
 
+_DATE = re.compile(r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _INSTANT = pa.timestamp("us", "UTC")
 _TYPES = PLACE_TYPES | {
     "_modified": _INSTANT,
     "_window": pa.string(),
     "_window_key": pa.string(),
+    "_window_date": pa.date32(),
     "_loaded": _INSTANT,
 }
 _OF_BLOCK = ("_file", "_modified", "_block")
@@ -31,7 +41,50 @@ def audited(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
     Raises:
         FunctionError: when one of them is not known behind the function, or is another column of it.
     """
-    return pa.schema([*schema, *(pa.field(name, _TYPES[name]) for name in _missing(schema, options))])
+    audit = [pa.field(name, _TYPES[name]) for name in _missing(schema, options)]
+    return pa.schema([*schema, *audit, *(pa.field(name, pa.string()) for name in _of_path(schema, options))])
+
+
+def check_key(sink: Sink, key: str) -> None:
+    """Refuse a window whose key has no date, if the sink asks for it.
+
+    Raises:
+        OptionsError: naming the key.
+    """
+    if "_window_date" in sink.audit_columns and window_date(key) is None:
+        msg = (
+            f"the window's key {key!r} has no date such as 2026-01-31, which the sink's audit column _window_date"
+            " holds; give the window a key with one, or use _window_key"
+        )
+        raise OptionsError(msg)
+
+
+def window_date(key: str) -> date | None:
+    """Return the first date in a window's key; of an interval that is the day on which it starts."""
+    for found in _DATE.findall(key):
+        with suppress(ValueError):  # a month 13
+            return date.fromisoformat(found)
+    return None
+
+
+def _of_path(schema: pa.Schema, options: GenerationOptions) -> Sequence[str]:
+    """Return the columns that are taken from paths.
+
+    Raises:
+        FunctionError: when the rows have one already, or are of no file.
+    """
+    sink = options.sink
+    names = sink.path_columns if isinstance(sink, ColumnarSink) else ()
+    if taken := next((name for name in names if name in schema.names), None):
+        msg = f"the rows have a column {taken!r} of their own; leave it out of path_columns, or rename it"
+        raise FunctionError(msg)
+    if names and isinstance(options.function, FrameFunction) and "_file" not in schema.names:
+        msg = (
+            f"{options.function} does not return '_file', from which the sink's path_columns are taken; ask for it by"
+            " columns=['_file'] and return it"
+        )
+        raise FunctionError(msg)
+    return names
 
 
 def _missing(schema: pa.Schema, options: GenerationOptions) -> list[str]:
@@ -59,7 +112,11 @@ class Audit:
 
     def __init__(self, spec: ReadSpec) -> None:
         self._options = spec.options
-        self._of_window: dict[str, object] = {"_window": spec.window, "_window_key": spec.key}
+        self._of_window: dict[str, object] = {
+            "_window": spec.window,
+            "_window_key": spec.key,
+            "_window_date": window_date(spec.key),
+        }
         if spec.loaded_at:
             self._of_window["_loaded"] = datetime.fromisoformat(spec.loaded_at)
 
@@ -73,8 +130,16 @@ class Audit:
         Raises:
             FunctionError: as `audited`.
         """
-        for name in _missing(batch.schema, self._options):
+        missing, of_path = _missing(batch.schema, self._options), _of_path(batch.schema, self._options)
+        for name in missing:
             batch = batch.append_column(name, self._column(name, batch.num_rows, rows))
+        if of_path and batch.num_rows:
+            files = (
+                batch["_file"] if rows is None else self._column("_file", batch.num_rows, rows)
+            ).dictionary_encode()
+            for name in of_path:
+                values = pa.array([path_value(path, name) for path in files.dictionary.to_pylist()], pa.string())
+                batch = batch.append_column(name, values.take(files.indices))
         return batch
 
     def _column(self, name: str, length: int, rows: Rows | None) -> pa.Array:
@@ -85,6 +150,30 @@ class Audit:
         (block,) = rows.blocks  # of which a function may return fewer rows
         values = {"_file": block.version.path, "_block": block.number, "_modified": _modified(block)}
         return pa.repeat(pa.scalar(values[name], _TYPES[name]), length)
+
+
+def path_value(path: str, name: str) -> str | None:
+    """Return what the folders of a file say of a column, as Hive writes it: `day=2026-01-02/`; None for its null.
+
+    Raises:
+        FunctionError: when none of them names it.
+    """
+    for folder in reversed(path.split("/")[:-1]):
+        key, equals, value = folder.partition("=")
+        if equals and _unescaped(key) == name:
+            return None if value in {"", HIVE_NULL} else _unescaped(value)
+    msg = (
+        f"{path} has no folder {name}=..., from which the sink's path_columns takes a column; leave the file out by the"
+        " source's pattern, or the column out of path_columns"
+    )
+    raise FunctionError(msg)
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:  # no escapes of a text, but its own characters
+        return text
 
 
 def _modified(block: Block) -> int | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -39,10 +40,11 @@ def test_every_column_in_every_sink(tmp_path: Path, kind: str) -> None:
     """A row's file, block and offset are its record's; its window's are the same for all rows, through a rebuild."""
     columns = [name for name in AUDIT_COLUMNS if kind != "postgres" or name != "_window"]
     pipe = made(tmp_path, kind, *columns)
-    pipe.run("key 1")
-    pipe.run("key 1", clear_number=1)
-    window = get_window(pipe.env.ledger, "key 1").id
-    common = {"_modified": _AT, "_window": window, "_window_key": "key 1", "_loaded": START}
+    pipe.run("key of 2026-01-31")
+    pipe.run("key of 2026-01-31", clear_number=1)
+    window = get_window(pipe.env.ledger, "key of 2026-01-31").id
+    common: dict[str, Any] = {"_modified": _AT, "_window": window, "_window_key": "key of 2026-01-31", "_loaded": START}
+    common["_window_date"] = date(2026, 1, 31)
     pipe.close()
 
     places = [("a.txt", 0, 0), ("a.txt", 0, 3), ("a.txt", 1, 6), ("a.txt", 1, 9), ("b.txt", 2, 0), ("b.txt", 2, 3)]

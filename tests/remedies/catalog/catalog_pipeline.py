@@ -10,7 +10,6 @@ _EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_f
 _NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
 
 _TEXT = "tests/sinks/test_text.py"
-_AUDIT = "tests/pipeline/functions/test_audit.py"
 _BLOCKS = "tests/pipeline/functions/test_files_of_blocks.py"
 _TEXTS = "tests/pipeline/functions/test_function_text.py"
 _CODE = "tests/remedies/test_functions.py"
@@ -122,8 +121,6 @@ CATALOG: list[Entry] = [
         "the Spark job failed",
         "tests/pipeline/read/test_deaths.py::test_python_worker_that_dies",
     ),
-    Remedy("spark/tasks/audit.py", "returns no column", f"{_AUDIT}::test_behind_a_function_that_drops_rows"),
-    Remedy("spark/tasks/audit.py", "rename one of them", f"{_AUDIT}::test_a_column_of_the_same_name"),
     Remedy("spark/frames/writing.py", "returns no column", f"{_BLOCKS}::test_rows_of_no_block_are_refused"),
     Remedy("spark/frames/writing.py", "a row has no block", f"{_BLOCKS}::test_rows_of_no_block_are_refused"),
     Remedy("spark/tasks/loading.py", "cannot be defined", f"{_TEXTS}::test_a_text_that_cannot_be_defined"),

@@ -1,4 +1,4 @@
-"""Where the remedies of tables are carried out."""
+"""Where the remedies of sinks are carried out, and of the columns that they ask for."""
 
 from __future__ import annotations
 
@@ -15,9 +15,17 @@ _COLUMNS = "tests/sinks/tables/test_table_columns.py"
 
 _MATCHING = "tests/sinks/tables/test_matching.py"
 _REWRITTEN = "tests/sinks/tables/test_rewritten.py"
+_AUDIT = "tests/pipeline/functions/test_audit.py"
+_PATHS = "tests/pipeline/functions/test_path_columns.py"
 _MERGED = "tests/merging/test_forms.py"
 
 CATALOG: list[Entry] = [
+    Remedy("spark/tasks/audit.py", "returns no column", f"{_AUDIT}::test_behind_a_function_that_drops_rows"),
+    Remedy("spark/tasks/audit.py", "rename one of them", f"{_AUDIT}::test_a_column_of_the_same_name"),
+    Remedy("spark/tasks/audit.py", "has no date", f"{_PATHS}::test_a_window_without_a_date"),
+    Remedy("spark/tasks/audit.py", "of their own", f"{_PATHS}::test_rows_that_have_such_a_column"),
+    Remedy("spark/tasks/audit.py", "path_columns are taken", f"{_PATHS}::test_behind_a_query"),
+    Remedy("spark/tasks/audit.py", "has no folder", f"{_PATHS}::test_a_file_without_such_a_folder"),
     Remedy("sinks/archive.py", "keep the two together", f"{_MERGED}::test_damage_is_found_when_members_are_read"),
     Remedy("sinks/archive.py", "cannot be counted", f"{_MERGED}::test_what_was_harmed_is_not_published"),
     Remedy("sinks/archive.py", "but its index", f"{_MERGED}::test_what_was_harmed_is_not_published"),
@@ -42,7 +50,10 @@ CATALOG: list[Entry] = [
     ),
     Remedy("sinks/tables/rows.py", "holds a NUL", f"{_POSTGRES}::test_a_nul_in_a_text"),
     Remedy("sinks/partitions.py", "choose columns of fewer values", f"{_PARTITIONS}::test_too_many_partitions"),
-    Remedy("sinks/partitions.py", "an empty text", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
+    Remedy("sinks/partitions.py", "in a partition means null", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
+    Explained(
+        "sinks/columnar/transforms.py", "too little is left", "what a function does with a value is tested of functions"
+    ),
     Remedy("sinks/partitions.py", "too long for a partition", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
     Explained("sinks/partitions.py", "is of no partition", "results are sealed, and written by the same options"),
     Remedy("sinks/log/steps.py", "would not name this", f"{_LOG}::test_all_windows_of_a_directory_are_logged_or_none"),

@@ -45,15 +45,19 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("sinks/log/entries.py", "add_columns"): _COLUMNS_OF_LOG,
     ("sinks/matching.py", "write"): ("`misfit` of the same file", _ONE_COLUMN),
     ("sinks/parquet.py", "prepare"): (
-        "`unpartitioned` of sinks/partitions.py, `misfit` of sinks/matching.py",
+        "`misfit` of sinks/columnar/arranged.py and of sinks/matching.py",
         (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned", *_ONE_COLUMN),
     ),
-    ("sinks/parquet.py", "write"): (
-        "`misfit` of sinks/statistics.py",
-        (f"{_COLUMNS}::test_a_type_that_no_table_holds", f"{_COLUMNS}::test_names_that_differ_by_case_only"),
+    ("sinks/columnar/writer.py", "write"): (
+        "`misfit` of sinks/statistics.py, and of sinks/columnar/arranged.py",
+        (
+            "tests/sinks/test_arranged.py::test_what_columns_do_not_have",
+            f"{_COLUMNS}::test_a_type_that_no_table_holds",
+            f"{_COLUMNS}::test_names_that_differ_by_case_only",
+        ),
     ),
     ("sinks/partitions.py", "write"): (
-        "`misfit` of the same file",
+        "`misfit` of sinks/columnar/arranged.py",
         (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned",),
     ),
     ("sinks/archive.py", "prepare"): _ARCHIVES,

@@ -6,6 +6,9 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 OPTIONS = "tests/remedies/data/test_options.py"
 
+_PATHS = "tests/pipeline/functions/test_path_columns.py"
+_TRANSFORMS = "tests/sinks/test_transforms.py"
+_ARRANGED = "tests/sinks/test_arranged.py"
 _POSTGRES = "tests/sinks/tables/test_postgres_options.py"
 _OBJECTS = "tests/sinks/test_objects.py"
 _ICEBERG = "tests/sinks/tables/test_iceberg.py"
@@ -76,7 +79,9 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/tables.py", "where files are staged", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "declare partitions", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy(
-        "options/sinks.py", "one ASCII character", "tests/sinks/test_objects.py::test_a_delimiter_that_csv_cannot_have"
+        "options/text_sinks.py",
+        "one ASCII character",
+        "tests/sinks/test_objects.py::test_a_delimiter_that_csv_cannot_have",
     ),
     Remedy("options/sinks.py", "needs log=True", "tests/sinks/test_log.py::test_columns_without_a_log"),
     Remedy(
@@ -84,7 +89,16 @@ OPTIONS_SIDE: list[Entry] = [
         "needs the column _window",
         "tests/sinks/tables/test_rewritten.py::test_it_needs_the_column",
     ),
-    Remedy("options/sinks.py", "name each once", "tests/sinks/test_partitions.py::test_a_column_that_is_named_twice"),
+    Remedy(
+        "options/partitions.py", "name each once", "tests/sinks/test_partitions.py::test_a_column_that_is_named_twice"
+    ),
+    Remedy("options/partitions.py", "must be a list", f"{_PATHS}::test_an_option_that_is_no_list"),
+    Remedy("options/partitions.py", "is no transform", f"{_TRANSFORMS}::test_a_transform_that_is_written_wrongly"),
+    Remedy("options/partitions.py", "keep the finer one", f"{_TRANSFORMS}::test_two_transforms_of_one_time"),
+    Remedy("options/partitions.py", "Iceberg tables alone", f"{_TRANSFORMS}::test_transforms_are_icebergs"),
+    Remedy("options/sinks.py", "which is an audit column", f"{_PATHS}::test_an_option_that_is_no_list"),
+    Remedy("options/tables.py", "is for files that readers open", f"{_POSTGRES}::test_what_a_table_needs"),
+    Remedy("options/values.py", "must be name=value", f"{_ARRANGED}::test_from_a_command_line"),
     Remedy("options/tables.py", "leave it out of audit", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "names code", f"{_ICEBERG}::test_code_is_no_option"),
     Remedy(
@@ -93,7 +107,7 @@ OPTIONS_SIDE: list[Entry] = [
         "tests/sinks/test_custom.py::test_a_path_must_name_a_class_and_options_hold_no_secret",
     ),
     Remedy("options/tables.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
-    Remedy("options/sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/text_sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(
         "options/functions.py", "'package.module:function'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"

@@ -26,6 +26,8 @@ def test_a_password_is_no_option(url: str) -> None:
         ("a.b.c", {"work_uri": "/w"}, "must name a table with its schema"),
         ("public.events", {}, "work_uri must name a folder"),
         ("public.events", {"work_uri": "/w", "partition_by": ["day"]}, "declare partitions of the table in SQL"),
+        ("public.events", {"work_uri": "/w", "sort_by": ["day"]}, "sort_by is for files that readers open; leave it"),
+        ("public.events", {"work_uri": "/w", "codecs": {"a": "zstd"}}, "codecs is for files that readers open"),
         ("public.events", {"work_uri": "/w", "audit": ["_window"]}, "has the column _window; leave it out of audit"),
     ],
 )

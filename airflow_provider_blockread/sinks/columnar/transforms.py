@@ -1,0 +1,177 @@
+"""Iceberg's partition transforms over Arrow arrays, as its specification has them: tasks know no library of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from airflow_provider_blockread.errors import RowError
+from airflow_provider_blockread.options.partitions import OF_TIMES, Partition
+
+_EPOCH = date(1970, 1, 1)
+_HOURS = 24
+_MONTHS = 12
+_PER_HOUR = {unit: 3600 * of_second for unit, of_second in {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}.items()}
+
+Longs = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+_TEXTS = (pa.types.is_string, pa.types.is_large_string)
+_TIMES = (pa.types.is_date32, pa.types.is_timestamp)
+_KINDS: Mapping[str, tuple[tuple[Callable[[pa.DataType], bool], ...], str]] = {
+    "identity": (
+        (*_TEXTS, pa.types.is_boolean, pa.types.is_signed_integer, pa.types.is_date32),
+        "text, signed integers, booleans or dates",
+    ),
+    "bucket": ((*_TEXTS, pa.types.is_signed_integer, *_TIMES), "buckets of text, signed integers, dates or timestamps"),
+    "truncate": ((*_TEXTS, pa.types.is_signed_integer), "the beginning of text, or truncated signed integers"),
+    "hour": ((pa.types.is_timestamp,), "the hour of timestamps"),
+} | {name: (_TIMES, f"the {name} of dates or timestamps") for name in ("year", "month", "day")}
+
+
+def misfit(field: pa.Field, partition: Partition) -> str:
+    """Return in words why the values of a column cannot be partitioned so; empty if they can."""
+    kinds, words = _KINDS[partition.transform]
+    fits = any(holds(field.type) for holds in kinds)
+    return "" if fits else f"column {field.name!r} is {field.type}; partition by {words}"
+
+
+def transformed(column: pa.Array, partition: Partition) -> pa.Array:
+    """Return for each value what rows are kept apart by; null for null.
+
+    Returns:
+        The column itself, or truncated values of its type, or as int64 the number of a bucket, or of years, months,
+        days or hours since 1970.
+
+    Raises:
+        RowError: when no number that the type holds is what a value is truncated to.
+    """
+    if partition.is_plain:
+        return column
+    encoded = column.dictionary_encode()  # each value once
+    values = encoded.dictionary
+    if partition.transform == "truncate":
+        found = _truncated(column, values, partition)
+    elif partition.transform == "bucket":
+        numbers = (_hashed(values) & 0x7FFF_FFFF).astype(np.int64) % partition.width
+        found = pa.array(numbers)
+    else:
+        found = pa.array(_since_1970(values, partition.transform))
+    return found.take(encoded.indices)
+
+
+def as_text(partition: Partition, number: int) -> str:
+    """Return the number of a year, month, day, hour or bucket as Iceberg shows it: `2026-01`, `2026-01-31-23`."""
+    if partition.transform not in OF_TIMES:
+        return str(number)
+    if partition.transform == "hour":
+        day, hour = divmod(number, _HOURS)
+        return f"{_EPOCH + timedelta(day)}-{hour:02d}"
+    if partition.transform == "day":
+        return str(_EPOCH + timedelta(number))
+    months = number if partition.transform == "month" else number * _MONTHS
+    year, month = divmod(months, _MONTHS)
+    return f"{1970 + year:04d}" if partition.transform == "year" else f"{1970 + year:04d}-{month + 1:02d}"
+
+
+def as_number(partition: Partition, text: str) -> int:
+    """Return the number that `as_text` shows so."""
+    if partition.transform not in OF_TIMES:
+        return int(text)
+    parts = [int(part) for part in text.split("-")]
+    year, month, day, hour = [*parts, *(1, 1, 0)[len(parts) - 1 :]]
+    if partition.transform in {"year", "month"}:
+        months = (year - 1970) * _MONTHS + month - 1
+        return months if partition.transform == "month" else year - 1970
+    days = (date(year, month, day) - _EPOCH).days
+    return days if partition.transform == "day" else days * _HOURS + hour
+
+
+def _since_1970(values: pa.Array, unit: str) -> Longs:
+    if pa.types.is_date32(values.type):
+        days = _longs(values.cast(pa.int32()))
+    else:
+        hours = _longs(values) // _PER_HOUR[values.type.unit]
+        if unit == "hour":
+            return hours
+        days = hours // _HOURS
+    if unit == "day":
+        return days
+    found: Longs = (
+        days.astype("datetime64[D]").astype("datetime64[M]" if unit == "month" else "datetime64[Y]").view("i8")
+    )
+    return found
+
+
+def _truncated(column: pa.Array, values: pa.Array, partition: Partition) -> pa.Array:
+    if not pa.types.is_integer(values.type):
+        return pc.utf8_slice_codeunits(values, 0, partition.width)
+    numbers = _longs(values)
+    rests = numbers % partition.width
+    least = np.iinfo(values.type.to_pandas_dtype()).min
+    if len(under := np.flatnonzero(numbers < least + rests)):
+        value = values[int(under[0])]
+        msg = (
+            f"column {partition.column!r} holds {value}, from which too little is left to truncate it by"
+            f" {partition.width}; replace it in a function"
+        )
+        raise RowError(msg, pc.index(column, value).as_py())
+    return pa.array(numbers - rests).cast(values.type)
+
+
+def _longs(values: pa.Array) -> Longs:
+    """Return integers, or the numbers of instants, as they are in memory."""
+    found: Longs = np.asarray(values.cast(pa.int64()))
+    return found
+
+
+def _hashed(values: pa.Array) -> Words:
+    """Return the 32-bit Murmur3 hashes, seed 0, of values as Iceberg writes them for it."""
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        texts = values.cast(pa.large_binary())
+        _, offsets, data = texts.buffers()
+        places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        return _murmur(np.frombuffer(data or b"", np.uint8), places[:-1], np.diff(places))
+    if pa.types.is_timestamp(values.type):
+        per_second = _PER_HOUR[values.type.unit] // 3600
+        numbers = _longs(values)
+        numbers = numbers * (10**6 // per_second) if per_second <= 10**6 else numbers // (per_second // 10**6)
+    else:
+        numbers = _longs(values.cast(pa.int32()) if pa.types.is_date32(values.type) else values)
+    size = np.full(len(numbers), 8, np.int64)
+    return _murmur(numbers.astype("<i8").view(np.uint8), np.arange(len(numbers), dtype=np.int64) * 8, size)
+
+
+def _murmur(data: npt.NDArray[np.uint8], starts: Longs, sizes: Longs) -> Words:
+    """Return the hash of each slice of some bytes, word by word of all of them at once."""
+    hashes = np.zeros(len(starts), np.uint32)
+    for word in range(int(sizes.max(initial=0)) // 4):
+        which = np.flatnonzero(sizes >= 4 * (word + 1))
+        mixed = _turned(hashes[which] ^ _mixed(_word(data, starts[which] + 4 * word, 4)), 13)
+        hashes[which] = mixed * np.uint32(5) + np.uint32(0xE6546B64)
+    for rest in (1, 2, 3):
+        which = np.flatnonzero(sizes % 4 == rest)
+        hashes[which] ^= _mixed(_word(data, starts[which] + sizes[which] - rest, rest))
+    hashes ^= sizes.astype(np.uint32)
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        hashes = (hashes ^ (hashes >> np.uint32(shift))) * np.uint32(factor)
+    return hashes ^ (hashes >> np.uint32(16))
+
+
+def _word(data: npt.NDArray[np.uint8], starts: Longs, size: int) -> Words:
+    words = np.zeros(len(starts), np.uint32)
+    for place in range(size if len(starts) else 0):
+        words |= data[starts + place].astype(np.uint32) << np.uint32(8 * place)
+    return words
+
+
+def _mixed(words: Words) -> Words:
+    return _turned(words * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+
+
+def _turned(words: Words, by: int) -> Words:
+    return (words << np.uint32(by)) | (words >> np.uint32(32 - by))

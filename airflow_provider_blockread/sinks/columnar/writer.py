@@ -1,0 +1,218 @@
+"""Parquet files as one task writes them, in the order of their rows or sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from airflow_provider_blockread.errors import BlockReadError, FunctionError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.options import ColumnarSink
+from airflow_provider_blockread.sinks.columnar.arranged import compression, sort_columns
+from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
+from airflow_provider_blockread.sinks.columnar.sorting import Sorter
+from airflow_provider_blockread.sinks.conform import check_schema, conform, owned
+from airflow_provider_blockread.sinks.encodings import RAW, choose_encodings
+from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
+from airflow_provider_blockread.sinks.statistics import column_statistics, misfit
+from airflow_provider_blockread.storage import Stores
+
+_PAGE_BYTES = 256 * 2**10  # a page is encoded and compressed while it is in the processor's cache
+_MAX_ARRAYS = 100_000  # of the batches that are held: each costs about 200 bytes beside its data
+_FEWEST_ARRAYS = 10  # that a batch counts for
+
+
+class ParquetWriter(StagedFiles["_ParquetFile"]):
+    """Writes record batches as they come; holds one row group, rolls to the next file at `file_bytes`.
+
+    Args:
+        stores: opens the staging folder.
+        option: compression and sizes.
+        name: gives the URI of a file by its number.
+        schema: what every batch must have; None takes it from the first.
+        of_table: the files are those of a table: its readers hold every type, and the reports have statistics.
+    """
+
+    def __init__(
+        self,
+        stores: Stores,
+        option: ColumnarSink,
+        name: Callable[[int], str],
+        schema: pa.Schema | None,
+        *,
+        of_table: bool = False,
+    ) -> None:
+        super().__init__(stores)
+        self._option, self._of_table = option, of_table
+        self._name = name
+        self._schema = schema
+        self._group: list[pa.RecordBatch] = []
+        self._group_bytes = 0
+        self._full = min(option.row_group_bytes, option.file_bytes)
+
+    def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
+        """Take a batch; what makes a full row group goes to the file."""
+        del block
+        if self._schema is None:
+            check_schema(batch.schema)
+            if self._of_table and (problem := misfit(batch.schema)):
+                raise FunctionError(problem)
+            of_all = not self._option.partition_by  # else the schema of all columns was checked before
+            if of_all and (problem := misarranged(batch.schema, self._option)):
+                raise FunctionError(problem)
+            self._schema = batch.schema
+        batch = conform(batch, self._schema)
+        if not batch.num_rows:
+            return
+        batch = owned(batch)
+        self._group.append(batch)
+        self._group_bytes += batch.nbytes
+        if self._group_bytes >= self._full:
+            self._flush()
+        elif len(self._group) * max(batch.num_columns, _FEWEST_ARRAYS) >= _MAX_ARRAYS:
+            self._group = pa.Table.from_batches(self._group).combine_chunks().to_batches()
+
+    @property
+    def held_bytes(self) -> int:
+        """What it holds in memory."""
+        return self._group_bytes
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has a file open."""
+        return self._open is not None
+
+    def close(self) -> list[OutputFile]:
+        """Finish the last file and return all of them."""
+        self._flush()
+        return super().close()
+
+    def abort(self) -> None:
+        """Remove all files, whole or not."""
+        self._group = []
+        super().abort()
+
+    def _flush(self) -> None:
+        if not self._group:
+            return
+        table = pa.Table.from_batches(self._group)
+        size, self._group, self._group_bytes = self._group_bytes, [], 0
+        self._put(table, size)
+        if self._open is not None and self._open.taken >= self._option.file_bytes:
+            self._finish()
+
+    def _put(self, table: pa.Table, size: int) -> None:
+        """Write row groups of a table of `size` bytes."""
+        if self._open is None:
+            uri = self._name(len(self._files))
+            self._open = _ParquetFile(self._stores, uri, table, self._option, describes=self._of_table)
+        groups = max(round(size / self._full), 1)
+        self._open.write(table, rows_per_group=-(-table.num_rows // groups), size=size)
+
+
+class SortedWriter(ParquetWriter):
+    """Writes files whose rows are in order: it gathers those of a file on the local disk, and then writes them."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        option: ColumnarSink,
+        name: Callable[[int], str],
+        schema: pa.Schema | None,
+        *,
+        of_table: bool = False,
+    ) -> None:
+        super().__init__(stores, option, name, schema, of_table=of_table)
+        self._sorter, self._gathered = Sorter(sort_columns(option)), 0
+
+    @property
+    def held_bytes(self) -> int:
+        """What it holds in memory."""
+        return self._group_bytes + self._sorter.held_bytes
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has a file open, on the local disk or in the store."""
+        return self._sorter.is_open
+
+    def close(self) -> list[OutputFile]:
+        """Finish the last file and return all of them."""
+        self._flush()
+        self._pour()
+        return super().close()
+
+    def abort(self) -> None:
+        """Remove all files, whole or not."""
+        self._sorter.close()
+        super().abort()
+
+    def _put(self, table: pa.Table, size: int) -> None:
+        with explained(self._name(len(self._files))):
+            self._sorter.add(table)
+        self._gathered += size
+        if self._gathered >= self._option.file_bytes:
+            self._pour()
+
+    def _pour(self) -> None:
+        """Write a file of all rows that were gathered."""
+        pieces, size = list[pa.Table](), 0
+        for piece in self._sorter.rows():
+            pieces.append(piece)
+            size += piece.nbytes
+            if size >= self._full:
+                super()._put(pa.concat_tables(pieces), size)
+                pieces, size = [], 0
+        if pieces:
+            super()._put(pa.concat_tables(pieces), size)
+        self._finish()
+        self._gathered = 0
+
+
+class _ParquetFile(StagedFile):
+    """One Parquet file being written; `taken` counts uncompressed bytes. It may report statistics.
+
+    The first table that it is to hold decides its schema and how its columns are encoded.
+    """
+
+    def __init__(
+        self, stores: Stores, uri: str, first: pa.Table, option: ColumnarSink, *, describes: bool = False
+    ) -> None:
+        super().__init__(stores, uri)
+        self.taken = 0
+        self._describes = describes
+        encodings = choose_encodings(first, option.compression, option.encodings)
+        order = [(name, "ascending") for name in sort_columns(option)]
+        try:
+            with explained(uri):
+                self._parquet = pq.ParquetWriter(
+                    self._file,
+                    first.schema,
+                    compression=compression(first.schema, option),
+                    use_dictionary=encodings.dictionary,
+                    column_encoding=encodings.others or None,
+                    write_statistics=describes or [name for name in first.schema.names if name != RAW],
+                    data_page_size=_PAGE_BYTES,
+                    sorting_columns=pq.SortingColumn.from_ordering(first.schema, order) if order else None,
+                    coerce_timestamps="us",  # Spark reads no finer ones; a loss is an error, not silent
+                )
+        except BlockReadError:
+            self._file.close()
+            raise
+        self._layers.insert(0, self._parquet)
+
+    def finish(self) -> OutputFile:
+        """Write the footer, and report what it says."""
+        output = super().finish()
+        if not self._describes:
+            return output
+        return replace(output, statistics=column_statistics(self._parquet.writer.metadata))
+
+    def write(self, table: pa.Table, *, rows_per_group: int, size: int) -> None:
+        """Write row groups of a table of `size` bytes."""
+        with explained(self.uri):
+            self._parquet.write_table(table, row_group_size=rows_per_group)
+        self.taken += size
+        self.rows += table.num_rows
