@@ -20,7 +20,7 @@ from airflow_provider_blockread.errors import OptionsError, RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.columns.values import typed
-from airflow_provider_blockread.records.csv.fields import dialect_of
+from airflow_provider_blockread.records.csv.fields import dialect_of, names_by_place
 from airflow_provider_blockread.records.csv.rescue import RescuingCsvDecoder
 from airflow_provider_blockread.records.csv.split import RowSplitter, SplitRows
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Decoder
@@ -73,12 +73,14 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder | Rescui
 
 
 def column_names(header: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of a header's columns; blank ones are `_c0`, `_c1`... by position.
+    """Return the names of a header's columns; blank ones are `_c0`, `_c1`... by position, if no other column is.
 
     Raises:
         RecordError: when a name is duplicated.
     """
-    names = tuple(name if name.strip() else f"_c{place}" for place, name in enumerate(header))
+    blank = [place for place, name in enumerate(header) if not name.strip()]
+    made = dict(zip(blank, names_by_place(blank, [name for name in header if name.strip()]), strict=True))
+    names = tuple(made.get(place, name) for place, name in enumerate(header))
     if len(set(names)) < len(names):
         twice, _ = Counter(names).most_common(1)[0]
         msg = (

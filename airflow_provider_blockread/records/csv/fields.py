@@ -19,6 +19,18 @@ class Field(NamedTuple):
     closed: bool
 
 
+def names_by_place(places: Iterable[int], taken: Iterable[str]) -> list[str]:
+    """Return names for fields without one: `_c3` of the fourth, with more underscores behind it where that is taken."""
+    known, names = set(taken), list[str]()
+    for place in places:
+        name = f"_c{place}"
+        while name in known:
+            name += "_"
+        known.add(name)
+        names.append(name)
+    return names
+
+
 @dataclass(frozen=True)
 class Dialect:
     """The marks of CSV text, one character each; bytes become characters by `codec` and `surrogateescape`.

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from airflow_provider_blockread.records.columns.rescued import Rescue, Rescuing, as_object, as_text
-from airflow_provider_blockread.records.csv.fields import Dialect, Field
+from airflow_provider_blockread.records.csv.fields import Dialect, Field, names_by_place
 from airflow_provider_blockread.records.model import Chunk, Decoder
 
 _EMPTY = Field("", quoted=False, closed=True)
@@ -86,7 +86,7 @@ class RescuingCsvDecoder(Rescuing[list[Field]]):
 
     def written(self, record: list[Field], misfits: Collection[str]) -> str:
         """Return as JSON what fits no column, by the names of the fields or their places."""
-        names = [*self._names, *(f"_c{place}" for place in range(len(self._names), len(record)))]
+        names = [*self._names, *names_by_place(range(len(self._names), len(record)), self._names)]
         texts = (None if f == _EMPTY else self._dialect.encode(f.text).decode() for f in record)
         kept = self._known.difference(misfits)
         return self._named((name, text) for name, text in zip(names, texts, strict=True) if name not in kept)

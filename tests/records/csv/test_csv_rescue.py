@@ -101,3 +101,33 @@ def test_what_stays_bad() -> None:
     assert rows == [{"n": 1, "s": "a", "_rescued": None}]
     assert list(bad) == [1, 2, 3, 4]
     assert bad[3] == "column 'n' is null, but the schema says not null"
+
+
+_NAMES = st.sampled_from(["_c0", "_c1", "_c2", "_c2_", "_c3", "_c3_", "_c4", "id", " ", ""])
+
+
+@examples(300)
+@given(
+    header=st.lists(_NAMES, min_size=1, max_size=5).filter(
+        lambda names: len(own := [name for name in names if name.strip()]) == len({*own}) and any(own)
+    ),
+    more=st.integers(0, 3),
+)
+def test_made_names_are_no_other_field_s(header: list[str], more: int) -> None:
+    """A field without a name gets one that neither header nor schema has: each value is found by a name of its own."""
+    known = next(name for name in header if name.strip())
+    option = Csv(schema=f"`{known}` string", header=True, columns="by_name", rescue=True)
+    fields = [f"value {place}" for place in range(len(header) + more)]
+    ((row,), bad, _) = decode(f"{','.join(header)}\n{','.join(fields)}\n".encode(), option, 2**20)
+
+    assert not bad
+    rescued = list(json.loads(row["_rescued"], object_pairs_hook=list) if row["_rescued"] else ())
+    names = [name for name, _ in rescued]
+    assert len(set(names)) == len(names)
+    assert f"/{known}" not in names
+    assert [row[known], *(value for _, value in rescued)] == [
+        fields[header.index(known)],
+        *(field for place, field in enumerate(fields) if place != header.index(known)),
+    ]
+    by_header = dict(zip(header, fields, strict=False))
+    assert all(by_header.get(path[1:], value) == value for path, value in rescued)
