@@ -17,13 +17,15 @@ _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}  # of 
 class LineSink(Sink):
     """A directory of files of text, plain or compressed.
 
-    A file is that of a task, or with `per="block"` of a block, whose number its name then ends in, in hex.
+    A file is that of a task, or with `per="block"` of a block, whose number its name then ends in, in hex. With
+    `log=True` the directory holds a log of what is published, from which readers see whole windows.
     """
 
     ending: ClassVar[str]  # of the names of plain files
     _: KW_ONLY
     compression: str = "none"
     per: str = "task"
+    log: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

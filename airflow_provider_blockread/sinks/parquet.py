@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count, groupby
+from itertools import count
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,23 +16,21 @@ from airflow_provider_blockread.options import ColumnarSink, ParquetSink
 from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
 from airflow_provider_blockread.sinks.columnar.arranged import sort_columns
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter, SortedWriter
-from airflow_provider_blockread.sinks.directory import Directory
-from airflow_provider_blockread.sinks.log.steps import LOG, LogSteps
+from airflow_provider_blockread.sinks.log.directory import LoggedDirectory
 from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer
 from airflow_provider_blockread.sinks.matching import misfit as unmatched
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.partitions import PartitionedWriter, check_partitions, folder_of, whole_schema
-from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step, Writer
+from airflow_provider_blockread.sinks.protocol import Earlier, Step, Writer
 from airflow_provider_blockread.storage import Stores
 
 
-class ParquetDirectory(Directory):
+class ParquetDirectory(LoggedDirectory):
     """Publishes Parquet files, whose own footers say how many rows they hold, and logs them if asked to."""
 
     def __init__(self, stores: Stores, option: ParquetSink, kind: str = "output") -> None:
         super().__init__(stores, option, kind)
         self._option = option
-        self._log = LogSteps(stores, option, self._schema_of)
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
         """Return a writer that rolls to the next file at `file_bytes`."""
@@ -48,35 +46,12 @@ class ParquetDirectory(Directory):
             if problem := unmatched(schema, self._option) or misarranged(rows, self._option):
                 msg = f"{self.uri}: {problem}"
                 raise OptionsError(msg)
-        self._log.check(rows, self.is_empty)
         return replace(super().prepare(rows, staging), columns=columns)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return the moves and removals, of a window that has not too many partitions, and what is logged."""
         check_partitions(new, self._option, self.uri)
-        return self._log.among(super().steps(new, earlier), new)
-
-    def state(self, step: Step, marker: Marker) -> State:
-        """Look where the file is, or into the log."""
-        return self._log.state(step, marker) if step.kind == LOG else super().state(step, marker)
-
-    def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
-        """Take the steps one after another; return how the columns of the directory were changed, if they were."""
-        changes = ""
-        for is_log, some in groupby(steps, key=lambda step: step.kind == LOG):
-            if is_log:
-                still_mine()
-                changes += "".join(self._log.take(step, marker) for step in some)  # one of them at most changes any
-            else:
-                super().apply(list(some), marker, still_mine)
-        if not steps:
-            super().apply((), marker, still_mine)
-        return Applied(schema_changes=changes) if changes else None
-
-    def undo(self, outputs: Earlier, marker: Marker) -> int:
-        """Remove the files one after another, out of the log first."""
-        self._log.withdraw(outputs, marker)
-        return super().undo(outputs, marker)
+        return super().steps(new, earlier)
 
     def _schema_of(self, output: OutputFile) -> pa.Schema:
         """Return the schema of the rows in a file, by its footer, wherever the file is."""

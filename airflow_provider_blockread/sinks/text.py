@@ -19,7 +19,7 @@ from airflow_provider_blockread.records.excerpts import excerpt
 from airflow_provider_blockread.records.io.codecs import open_stream
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.sinks.conform import conform
-from airflow_provider_blockread.sinks.directory import Directory
+from airflow_provider_blockread.sinks.log.directory import LoggedDirectory
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Writer
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
@@ -59,7 +59,7 @@ class Encoding(Protocol):
         """Return the number of rows in a file; None if it does not end behind a row."""
 
 
-class TextDirectory(Directory):
+class TextDirectory(LoggedDirectory):
     """Publishes files of text, whose terminators say how many rows they hold."""
 
     def __init__(self, stores: Stores, option: LineSink, encoding: Encoding, kind: str = "output") -> None:

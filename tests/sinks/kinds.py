@@ -41,7 +41,7 @@ from airflow_provider_blockread.options import (
     PostgresSink,
     TextSink,
 )
-from airflow_provider_blockread.sinks.log.reading import read_published
+from airflow_provider_blockread.sinks.log.reading import published_files, read_published
 from airflow_provider_blockread.sinks.tables import table as tables
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.testing import SinkCase
@@ -110,6 +110,18 @@ def _read_log(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
         return [], []
     found = read_published(folder)
     return found.to_table().to_pylist(), [Path(name).name for name in found.files]
+
+
+def _logged(read: Callable[[str], list[dict[str, Any]]]) -> Callable[[str], tuple[list[dict[str, Any]], list[str]]]:
+    """Return how to read the files that the log of a directory names."""
+
+    def table(folder: str) -> tuple[list[dict[str, Any]], list[str]]:
+        if not (Path(folder) / "_blockread").exists():
+            return [], []
+        files = published_files(folder)
+        return [row for file in files for row in read(f"file://{file}")], [Path(file).name for file in files]
+
+    return table
 
 
 def iceberg(place: str, **options: Any) -> IcebergSink:
@@ -203,6 +215,13 @@ KINDS: Mapping[str, Kind] = {
     ),
     "json_lines": Kind(option=JsonLinesSink, read=_read_json_lines, like="text"),
     "csv": Kind(option=CsvSink, read=_read_csv, like="text"),
+    "text with a log": Kind(
+        option=partial(TextSink, log=True), read=_read_text, holds_columns=False, like="text", table=_logged(_read_text)
+    ),
+    "csv with a log": Kind(option=partial(CsvSink, log=True), read=_read_csv, like="text", table=_logged(_read_csv)),
+    "json_lines with a log": Kind(
+        option=partial(JsonLinesSink, log=True), read=_read_json_lines, like="text", table=_logged(_read_json_lines)
+    ),
     "text": Kind(option=TextSink, read=_read_text, holds_columns=False),
     "archive": Kind(option=ArchiveSink, read=_read_archive, holds_columns=False, like="text"),
     "archive zstd": Kind(

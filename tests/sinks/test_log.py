@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,12 +16,13 @@ from airflow_provider_blockread.errors import FileMissingError, OptionsError, Pr
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.log import entries
 from airflow_provider_blockread.sinks.log.entries import PublishedLog
-from airflow_provider_blockread.sinks.log.reading import read_published
+from airflow_provider_blockread.sinks.log.reading import published_files, read_published
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Change, State
 from tests.sinks.kinds import STORES, Bench, opened
 
 _KIND = "parquet with a log"
+_TEXTS = ("text with a log", "csv with a log", "json_lines with a log")
 _EVOLVES = {"schema": "add_columns"}
 
 
@@ -40,10 +42,18 @@ def staged(bench: Bench, rows: dict[str, Any], window: str) -> list[OutputFile]:
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(first=st.integers(1, 3), kept=st.integers(0, 3), new=st.integers(0, 3), undone=st.booleans())
-def test_readers_see_whole_windows_between_any_two_steps(first: int, kept: int, new: int, *, undone: bool) -> None:
+@given(
+    kind=st.sampled_from([_KIND, *_TEXTS]),
+    first=st.integers(1, 3),
+    kept=st.integers(0, 3),
+    new=st.integers(0, 3),
+    undone=st.booleans(),
+)
+def test_readers_see_whole_windows_between_any_two_steps(
+    kind: str, first: int, kept: int, new: int, *, undone: bool
+) -> None:
     """Nothing, then all of a window; all of it, then all of what replaces it; all of it, then nothing."""
-    with opened(_KIND) as bench:
+    with opened(kind) as bench:
         seen = []
 
         def apply(files: list[OutputFile], earlier: list[OutputFile]) -> None:
@@ -114,20 +124,36 @@ def test_a_directory_without_a_log_cannot_be_read_by_it(tmp_path: Path) -> None:
     assert read_published(place).count_rows() == 2
 
 
-def test_all_windows_of_a_directory_are_logged_or_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [_KIND, *_TEXTS])
+def test_all_windows_of_a_directory_are_logged_or_none(tmp_path: Path, kind: str) -> None:
     """Turned on or off later, readers would miss windows: refused before anything is read, and taken as it was."""
     logged, plain = str(tmp_path / "logged"), str(tmp_path / "plain")
-    Bench(_KIND, logged).publish("a")
+    without = kind.partition(" ")[0]
+    Bench(kind, logged).publish("a")
     with pytest.raises(OptionsError, match="would not name this window; set log=True"):
-        Bench("parquet", logged)
-    Bench("parquet", plain).publish("a")
+        Bench(without, logged)
+    Bench(without, plain).publish("a")
     with pytest.raises(OptionsError, match="set log=False, or publish into an empty directory"):
-        Bench(_KIND, plain)
+        Bench(kind, plain)
 
-    Bench(_KIND, logged).publish("b", window="w2")
-    Bench("parquet", plain).publish("b", window="w2")
-    Bench(_KIND, str(tmp_path / "empty")).publish("b", window="w2")
-    assert Bench(_KIND, logged).values() == ["a", "a", "b", "b"]
+    Bench(kind, logged).publish("b", window="w2")
+    Bench(without, plain).publish("b", window="w2")
+    Bench(kind, str(tmp_path / "empty")).publish("b", window="w2")
+    assert Bench(kind, logged).values() == ["a", "a", "b", "b"]
+
+
+def test_text_is_read_by_its_files(tmp_path: Path) -> None:
+    """Its columns have no declared types, so any reader of csv takes the names, of compressed files, too."""
+    place = str(tmp_path / "out")
+    with pytest.raises(FileMissingError, match="publish into it with log=True"):
+        published_files(place)
+    bench = Bench("csv with a log", place, {"compression": "gzip"})
+    old = bench.publish("a", "b")
+    bench.apply(bench.steps(bench.stage("x", generation=2), old))
+    with pytest.raises(OptionsError, match="says nothing of the types of its columns; open what published_files lists"):
+        read_published(place)
+
+    assert pl.read_csv(published_files(place))["value"].to_list() == ["x", "x"]
 
 
 def test_columns_without_a_log(tmp_path: Path) -> None:

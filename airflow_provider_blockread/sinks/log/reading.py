@@ -8,10 +8,31 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 from pyarrow import fs
 
-from airflow_provider_blockread.errors import FileMissingError
+from airflow_provider_blockread.errors import FileMissingError, OptionsError
 from airflow_provider_blockread.sinks.log.columns import Columns
 from airflow_provider_blockread.sinks.log.entries import PublishedLog
 from airflow_provider_blockread.storage import Stores, uris
+
+
+def published_files(uri: str, *, storage_options: Mapping[str, object] | None = None) -> list[str]:
+    """Return the files that are published in a directory with a log, now: those of whole windows.
+
+    If a window is replaced or undone while they are read, files of it may be gone: call it again then.
+
+    Args:
+        uri: the directory.
+        storage_options: options of fsspec for its store; without any, the ambient identity counts.
+
+    Returns:
+        Paths of a local directory, else URIs.
+
+    Raises:
+        FileMissingError: when the directory has no log.
+        ProofError: when the log names files that are not in the directory.
+    """
+    place = uris.canonical(uri)
+    files = _log(Stores({place: storage_options} if storage_options else None), place).files()
+    return [str(uris.local_path(file) or file) for file in files]
 
 
 def read_published(uri: str, *, storage_options: Mapping[str, object] | None = None) -> ds.Dataset:
@@ -26,19 +47,30 @@ def read_published(uri: str, *, storage_options: Mapping[str, object] | None = N
 
     Raises:
         FileMissingError: when the directory has no log.
+        OptionsError: when its files are no Parquet files.
         ProofError: when the log names files that are not in the directory.
     """
     place = uris.canonical(uri)
     stores = Stores({place: storage_options} if storage_options else None)
-    log = PublishedLog(stores, place)
-    if not log.exists():
-        msg = f"{place} has no log of what is published; publish into it with log=True"
-        raise FileMissingError(msg)
+    log = _log(stores, place)
     files = log.files()
+    if text := next((file for file in files if not file.endswith(".parquet")), None):
+        msg = (
+            f"{text} is no Parquet file, and says nothing of the types of its columns; open what published_files lists"
+        )
+        raise OptionsError(msg)
     columns = log.columns() or Columns(schema=pa.schema([]), partition_by=())
     system, paths = _opened(stores, place, files)
     parts = ds.partitioning(pa.schema([columns.schema.field(name) for name in columns.partition_by]), flavor="hive")
     return ds.dataset(paths, columns.schema, format="parquet", filesystem=system, partitioning=parts)
+
+
+def _log(stores: Stores, place: str) -> PublishedLog:
+    log = PublishedLog(stores, place)
+    if not log.exists():
+        msg = f"{place} has no log of what is published; publish into it with log=True"
+        raise FileMissingError(msg)
+    return log
 
 
 def _opened(stores: Stores, place: str, files: list[str]) -> tuple[fs.FileSystem, list[str]]:

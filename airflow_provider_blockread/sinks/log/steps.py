@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import OptionsError, ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.options import ParquetSink
+from airflow_provider_blockread.options import LineSink, ParquetSink
 from airflow_provider_blockread.sinks.log.columns import Columns
 from airflow_provider_blockread.sinks.log.entries import PublishedLog
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step
@@ -24,17 +24,21 @@ class LogSteps:
     Args:
         stores: opens the directory.
         option: says whether it has one, and whether its columns may change.
-        schema_of: returns the schema of the rows in a file that is staged or published.
+        schema_of: returns the schema of the rows in a file that is staged or published; text has none.
     """
 
-    def __init__(self, stores: Stores, option: ParquetSink, schema_of: Callable[[OutputFile], pa.Schema]) -> None:
-        self._option, self._schema_of = option, schema_of
+    def __init__(
+        self, stores: Stores, option: ParquetSink | LineSink, schema_of: Callable[[OutputFile], pa.Schema | None]
+    ) -> None:
+        self._logs, self._schema_of = option.log, schema_of
+        self._of_columns = option if isinstance(option, ParquetSink) else None
         self._uri = uris.canonical(option.uri)
         self._log = PublishedLog(stores, self._uri)
 
     def names(self) -> list[str]:
         """Return the names of the directory's columns, where these are matched without case."""
-        columns = None if self._option.case_sensitive else self._log.columns()
+        counts = self._of_columns is None or self._of_columns.case_sensitive
+        columns = None if counts else self._log.columns()
         return [] if columns is None else columns.schema.names
 
     def check(self, schema: pa.Schema | None, is_empty: Callable[[], bool]) -> None:
@@ -43,7 +47,7 @@ class LogSteps:
         Raises:
             OptionsError: when it is so.
         """
-        is_logged, logs = self._log.exists(), self._option.log
+        is_logged, logs = self._log.exists(), self._logs
         if is_logged and not logs:
             msg = f"{self._uri} has a log of what is published, which would not name this window; set log=True"
             raise OptionsError(msg)
@@ -53,17 +57,18 @@ class LogSteps:
                 " log=False, or publish into an empty directory"
             )
             raise OptionsError(msg)
-        if schema is not None and logs:
-            problem, _ = self._log.compared(self._columns(schema), evolves=self._option.evolves)
+        if schema is not None and logs and self._of_columns is not None:
+            problem, _ = self._log.compared(self._columns(schema), evolves=self._evolves)
             if problem:
                 raise OptionsError(problem)
 
     def among(self, steps: Sequence[Step], new: Sequence[OutputFile]) -> list[Step]:
         """Return the steps of a directory, which adds before it removes, with those of the log, if it has one."""
-        if not (self._option.log and steps):
+        if not (self._logs and steps):
             return list(steps)
         entry = Step(kind=LOG, action="add" if new else "remove", source="", target=self._log.windows, new=new)
-        columns = [Step(kind=LOG, action="add", source="", target=self._log.schemas, new=new)] if new else []
+        schemas = Step(kind=LOG, action="add", source="", target=self._log.schemas, new=new)
+        columns = [schemas] if new and self._of_columns is not None else []
         return [*columns, *steps[: len(new)], entry, *steps[len(new) :]]
 
     def state(self, step: Step, marker: Marker) -> State:
@@ -74,21 +79,26 @@ class LogSteps:
             rows = self._columns(self._schema_of(step.new[0]))
         except ProofError:
             return State.UNKNOWN
-        problem, evolution = self._log.compared(rows, evolves=self._option.evolves)
+        problem, evolution = self._log.compared(rows, evolves=self._evolves)
         return State.NOT_APPLIED if problem or evolution else State.APPLIED
 
     def take(self, step: Step, marker: Marker) -> str:
         """Take a step and return in words how the columns were changed by it."""
         if step.target == self._log.schemas:
             rows = self._columns(self._schema_of(step.new[0]))
-            return self._log.add_columns(rows, marker, evolves=self._option.evolves)
+            return self._log.add_columns(rows, marker, evolves=self._evolves)
         self._log.add_entry(step.new, marker)
         return ""
 
     def withdraw(self, outputs: Earlier, marker: Marker) -> None:
         """Log an undo, if there is a log."""
-        if self._option.log:
+        if self._logs:
             self._log.withdraw(outputs, marker)
 
-    def _columns(self, schema: pa.Schema) -> Columns:
-        return Columns(schema=schema, partition_by=tuple(self._option.partition_by))
+    @property
+    def _evolves(self) -> bool:
+        return self._of_columns is not None and self._of_columns.evolves
+
+    def _columns(self, schema: pa.Schema | None) -> Columns:
+        partition_by = () if self._of_columns is None else tuple(self._of_columns.partition_by)
+        return Columns(schema=schema or pa.schema([]), partition_by=partition_by)

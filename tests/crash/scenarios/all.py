@@ -210,6 +210,7 @@ SCENARIOS = [
     Scenario(name="half copied", setup=_to_another_disk, prepare=_half_copied, act=_window(), into_tables=False),
     Scenario(name="partitions", setup=_partitioned, prepare=_published, act=_window(1), into="parquet"),
     Scenario(name="log", prepare=_half_lost, act=_window(1), into="parquet with a log"),
+    Scenario(name="log of csv", prepare=_half_lost, act=_window(1), into="csv with a log"),
     *(
         Scenario(
             name=f"new column in {kind}",

@@ -60,6 +60,7 @@ CATALOG: list[Entry] = [
     Remedy("sinks/log/steps.py", "would not name them", f"{_LOG}::test_all_windows_of_a_directory_are_logged_or_none"),
     Remedy("sinks/log/entries.py", "at the same time", f"{_LOG}::test_a_column_of_two_types_is_named"),
     Remedy("sinks/log/entries.py", "which is outside of", f"{_LOG}::test_no_file_elsewhere_is_read"),
+    Remedy("sinks/log/reading.py", "is no Parquet file", f"{_LOG}::test_text_is_read_by_its_files"),
     Remedy("sinks/log/reading.py", "has no log", f"{_LOG}::test_a_directory_without_a_log_cannot_be_read_by_it"),
     Remedy("sinks/objects.py", "replace NaN and infinity", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
     Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
