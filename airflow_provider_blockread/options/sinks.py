@@ -95,6 +95,11 @@ class Sink(Value):
         return f".{self.kind}"
 
     @property
+    def inner_folder(self) -> str:
+        """What a file's path may have between `folder` and its name, with a slash at its end."""
+        return ""
+
+    @property
     def per_block(self) -> bool:
         """Whether a file holds the rows of one block alone."""
         return False
@@ -247,3 +252,8 @@ class ParquetSink(ColumnarSink):
         if not self.case_sensitive and not self.log:
             msg = "parquet: case_sensitive=False needs log=True, since the log holds the columns of the directory"
             raise OptionsError(msg)
+
+    @property
+    def inner_folder(self) -> str:
+        """The folders of partitions, of some values."""
+        return "".join(f"{partition.name}=0/" for partition in self.partitions)

@@ -69,6 +69,10 @@ class ArchiveDirectory(Directory):
         super().__init__(stores, option, kind)
         self._option = option
 
+    @property
+    def _endings(self) -> tuple[str, ...]:
+        return (".bin", ".zst")
+
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Return the work area, where tasks write, if rows are files."""
         if schema is not None and (problem := self._misfit(schema)):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from airflow_provider_blockread.errors import ExchangeError, FileMissingError, ProofError
+from airflow_provider_blockread.errors import ExchangeError, FileMissingError, OptionsError, ProofError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import Sink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX, is_data_file, window_prefix
@@ -34,8 +34,13 @@ class Directory:
         self.kind = kind
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return the work area, where tasks write; the folder is made when something is published."""
-        del schema
+        """Return the work area, where tasks write; the folder is made when something is published.
+
+        Raises:
+            OptionsError: when it is that of a table.
+        """
+        self._refuse_table()
+        self._check(schema)
         return Target(folder=staging)
 
     def placed(self, output: OutputFile) -> OutputFile:
@@ -97,13 +102,72 @@ class Directory:
 
     def is_empty(self) -> bool:
         """Return whether no data file is here, in a partition or not."""
+        return self._first_file() is None
+
+    def refuse_others(self) -> None:
+        """Refuse a folder for a new window if its readers would get rows of others, too, or could not read both.
+
+        Raises:
+            OptionsError: naming a file that is there.
+        """
+        if (found := self._first_file()) is not None:
+            *folders, name = (uris.relative_to(found, self.uri) or "").split("/")
+            parts = [folder.partition("=")[0] for folder in folders]
+            if parts != self._partitions or not any(ending in name for ending in self._endings):
+                msg = (
+                    f"{self.uri} holds {'/'.join([*folders, name])}, of another format or other partitions than this"
+                    " sink writes; choose another folder, or the options by which that was written"
+                )
+                raise OptionsError(msg)
+            return
+        names = (uris.name_of(uri) for uri, _ in self._stores.list_names(self.uri))
+        other = next(
+            (name for name in names if self._suffix and name.endswith(self._suffix) and name[0] not in "._"), ""
+        )
+        if other:
+            msg = (
+                f"{self.uri} holds {other}, which no feed has published: readers would find its rows among these;"
+                " choose a folder for this output alone"
+            )
+            raise OptionsError(msg)
+
+    @property
+    def _partitions(self) -> list[str]:
+        """The names of the partitions whose folders hold the files."""
+        return []
+
+    @property
+    def _endings(self) -> tuple[str, ...]:
+        """How the names of files may go on behind what a group gives them: those of other compressions are alike."""
+        return (f".{self._suffix.removeprefix('.').partition('.')[0]}",) if self._suffix else ("",)
+
+    def _first_file(self) -> str | None:
+        """Return the URI of a data file that is here, in a partition or not; None if there is none."""
         folders = [self.uri]
         while folders:
             folder = folders.pop()
-            if next(self._stores.list_names(folder, FILE_PREFIX), None) is not None:
-                return False
+            if found := next(self._stores.list_names(folder, FILE_PREFIX), None):
+                return found[0]
             folders += [found for found in self._stores.list_folders(folder) if "=" in uris.name_of(found)]
-        return True
+        return None
+
+    def _check(self, schema: pa.Schema | None) -> None:
+        """Refuse rows that the folder does not take."""
+
+    def _refuse_table(self) -> None:
+        """Refuse the folder of a table: its readers go by its log, and its upkeep deletes what that does not name."""
+        metadata = (uri for uri, _ in self._stores.list_names(uris.child(self.uri, "metadata")))
+        found = {
+            "a Delta table": self._stores.exists(uris.child(self.uri, "_delta_log")),
+            "an output of Spark's streaming": self._stores.exists(uris.child(self.uri, "_spark_metadata")),
+            "an Iceberg table": any(uri.endswith(".metadata.json") for uri in metadata),
+        }
+        if table := next((name for name, is_there in found.items() if is_there), None):
+            msg = (
+                f"{self.uri} is {table}, whose readers would not see these files, and whose upkeep may delete them;"
+                " choose another folder, or the sink for such a table"
+            )
+            raise OptionsError(msg)
 
     def _folder_of(self, output: OutputFile) -> str:
         """Return the folder of a file below the output, with a slash at its end; empty for none."""

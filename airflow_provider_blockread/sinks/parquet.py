@@ -20,7 +20,13 @@ from airflow_provider_blockread.sinks.log.directory import LoggedDirectory
 from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer
 from airflow_provider_blockread.sinks.matching import misfit as unmatched
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.partitions import PartitionedWriter, check_partitions, folder_of, whole_schema
+from airflow_provider_blockread.sinks.partitions import (
+    PartitionedWriter,
+    check_partitions,
+    folder_names,
+    folder_of,
+    whole_schema,
+)
 from airflow_provider_blockread.sinks.protocol import Earlier, Step, Writer
 from airflow_provider_blockread.storage import Stores
 
@@ -62,6 +68,10 @@ class ParquetDirectory(LoggedDirectory):
             msg = f"{there.uri} has {size} bytes instead of {output.size}; clear the group that wrote it"
             raise ProofError(msg)
         return whole_schema(read_footer(self._stores, there).schema.to_arrow_schema())
+
+    @property
+    def _partitions(self) -> list[str]:
+        return folder_names(self._option)
 
     def _folder_of(self, output: OutputFile) -> str:
         return folder_of(output, self._option)

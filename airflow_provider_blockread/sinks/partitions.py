@@ -46,6 +46,11 @@ class PartitionWriter(Writer, Protocol):
         """Whether it has a file open."""
 
 
+def folder_names(option: ColumnarSink) -> list[str]:
+    """Return how the names of the folders of an output begin, from the outermost in."""
+    return [_named(partition.name) for partition in option.partitions]
+
+
 def folder_of(output: OutputFile, option: ColumnarSink) -> str:
     """Return the folder of a file below the output, as Hive has it: `day=2026-01-02/`.
 

@@ -10,6 +10,7 @@ from airflow_provider_blockread.exchange.files import read_head
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, staging_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.options import FrameFunction, Sink, nanoseconds
+from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import quarantine_of
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
@@ -38,7 +39,7 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
         "quarantine": (sink.work_area, name.uri(kept.uri, 0, kept.suffix)),
     }
     if sink.folder is not None:
-        written["output"] = (sink.folder, name.uri(sink.folder, 0, sink.suffix))
+        written["output"] = (sink.folder, name.uri(f"{sink.folder.rstrip('/')}/{sink.inner_folder}", 0, sink.suffix))
     if isinstance(request.generation.function, FrameFunction):
         written["staged records"] = (sink.work_area, name.uri(staging_folder(attempt), 0, kept.suffix))
     for what, (place, example) in written.items():
@@ -49,6 +50,17 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
                 " for the output, or a pattern that leaves it out"
             )
             raise OptionsError(msg)
+
+
+def check_place(env: Environment, sink: Sink) -> None:
+    """Refuse a directory that files of others are in; a window that is there already may be rebuilt in another form.
+
+    Raises:
+        OptionsError: naming a file that is there.
+    """
+    made = env.sink(sink)
+    if isinstance(made, Directory):
+        made.refuse_others()
 
 
 def check_ledger(env: Environment, feed: str, sink: Sink) -> None:

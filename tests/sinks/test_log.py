@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from airflow_provider_blockread.sinks.log.entries import PublishedLog
 from airflow_provider_blockread.sinks.log.reading import published_files, read_published
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Change, State
+from airflow_provider_blockread.sinks.registry import make_sink
 from tests.sinks.kinds import STORES, Bench, opened
 
 _KIND = "parquet with a log"
@@ -174,9 +176,9 @@ def test_partition_columns_come_back_as_they_were(tmp_path: Path) -> None:
     found = read_published(bench.place).to_table()
     assert found.schema.field("day").type == pa.date32()
     assert sorted(found.to_pylist(), key=str) == sorted(pa.table(rows).to_pylist(), key=str)
-    by_day = Bench(_KIND, bench.place, {"partition_by": ["day"]})
+    by_day = make_sink(STORES, replace(bench.option, partition_by=["day"]))
     with pytest.raises(OptionsError, match="is partitioned by day, id; give partition_by the same columns"):
-        by_day.sink.prepare(pa.table(rows).schema, "")
+        by_day.prepare(pa.table(rows).schema, "")
     bench.sink.prepare(pa.table(rows).schema, "")
 
 

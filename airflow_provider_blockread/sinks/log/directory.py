@@ -7,7 +7,7 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from airflow_provider_blockread.exchange.model import OutputFile, Target
+from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import LineSink, ParquetSink
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.log.steps import LOG, LogSteps
@@ -27,11 +27,6 @@ class LoggedDirectory(Directory):
     def __init__(self, stores: Stores, option: ParquetSink | LineSink, kind: str = "output") -> None:
         super().__init__(stores, option, kind)
         self._log = LogSteps(stores, option, self._schema_of)
-
-    def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return the work area, where tasks write, if rows have the columns of the log."""
-        self._log.check(schema, self.is_empty)
-        return super().prepare(schema, staging)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return the moves and removals, and what is logged."""
@@ -59,6 +54,10 @@ class LoggedDirectory(Directory):
         self._log.withdraw(outputs, marker)
         return super().undo(outputs, marker)
 
-    def _schema_of(self, output: OutputFile) -> pa.Schema | None:
+    def _check(self, schema: pa.Schema | None) -> None:
+        """Refuse rows that the log does not take."""
+        self._log.check(schema, self.is_empty)
+
+    def _schema_of(self, output: OutputFile) -> pa.Schema | None:  # noqa: ARG002 - files of text do not say it
         """Return the schema of the rows in a file, where files say it."""
-        del output
+        return None

@@ -31,7 +31,7 @@ from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
 from airflow_provider_blockread.steps.read.inferring import infers_columns
-from airflow_provider_blockread.steps.separation import check_apart, check_ledger
+from airflow_provider_blockread.steps.separation import check_apart, check_ledger, check_place
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 
 _CHANGES = 4  # of files that were chosen, before they are taken, one after another
@@ -134,6 +134,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     key = window_id(request.feed, request.key)
     check_apart(request, options.sink, key)
     check_ledger(env, request.feed, options.sink)
+    check_place(env, options.sink)
     # Before the listing: what a planner held that died waits again, as does the rest of a file that it took a part of.
     release_stale_plans(env.ledger, request.feed, owner=request.owner)
     found = discover(env, request)

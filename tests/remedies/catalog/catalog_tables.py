@@ -9,6 +9,7 @@ _ICEBERG = "tests/sinks/tables/test_iceberg.py"
 _ACCESS = "tests/sinks/tables/test_table_access.py"
 _POSTGRES = "tests/sinks/tables/test_postgres.py"
 _PARTITIONS = "tests/sinks/test_partitions.py"
+_OTHERS = "tests/sinks/test_others.py"
 _LOG = "tests/sinks/test_log.py"
 _OBJECTS = "tests/sinks/test_objects.py"
 _COLUMNS = "tests/sinks/tables/test_table_columns.py"
@@ -56,6 +57,9 @@ CATALOG: list[Entry] = [
     ),
     Remedy("sinks/partitions.py", "too long for a partition", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
     Explained("sinks/partitions.py", "is of no partition", "results are sealed, and written by the same options"),
+    Remedy("sinks/directory.py", "or the sink for such a table", f"{_OTHERS}::test_the_folder_of_a_table"),
+    Remedy("sinks/directory.py", "by which that was written", f"{_OTHERS}::test_files_of_another_form"),
+    Remedy("sinks/directory.py", "for this output alone", f"{_OTHERS}::test_files_of_someone_else"),
     Remedy("sinks/log/steps.py", "would not name this", f"{_LOG}::test_all_windows_of_a_directory_are_logged_or_none"),
     Remedy("sinks/log/steps.py", "would not name them", f"{_LOG}::test_all_windows_of_a_directory_are_logged_or_none"),
     Remedy("sinks/log/entries.py", "at the same time", f"{_LOG}::test_a_column_of_two_types_is_named"),
