@@ -47,12 +47,12 @@ class ParquetDirectory(LoggedDirectory):
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Return the work area, where tasks write, if rows have the columns to partition by, and those of the log."""
         columns = known_names(self._option, self.uri, self._log.names())
-        rows = None if schema is None else matched(schema, columns)
-        if schema is not None and rows is not None:
-            if problem := unmatched(schema, self._option) or misarranged(rows, self._option):
+        if schema is not None:
+            problem, schema = unmatched(schema, self._option), matched(schema, columns)
+            if problem := problem or misarranged(schema, self._option):
                 msg = f"{self.uri}: {problem}"
                 raise OptionsError(msg)
-        return replace(super().prepare(rows, staging), columns=columns)
+        return replace(super().prepare(schema, staging), columns=columns)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return the moves and removals, of a window that has not too many partitions, and what is logged."""

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records import ByteSource, make_format
 from airflow_provider_blockread.records.reading import bind
-from airflow_provider_blockread.sinks.encodings import choose_encodings
+from airflow_provider_blockread.sinks.columnar.encodings import choose_encodings
 from benchmarks.harness import once, warm
 from benchmarks.harness.bad import bad_rows
 from benchmarks.harness.data import CSV_SCHEMA, csv_row, quoted_csv_row, write_lines

@@ -93,7 +93,7 @@ def parquet_alone(_: str, source: Path, target: Path) -> Side:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    from airflow_provider_blockread.sinks.encodings import choose_encodings  # noqa: PLC0415
+    from airflow_provider_blockread.sinks.columnar.encodings import choose_encodings  # noqa: PLC0415
 
     table = pa.concat_tables(pq.ParquetFile(file).read() for file in sorted(source.rglob("*.parquet")))
     encodings = choose_encodings(table[: 2**20], "snappy")

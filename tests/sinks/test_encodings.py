@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_provider_blockread.sinks.encodings import choose_encodings
+from airflow_provider_blockread.sinks.columnar.encodings import choose_encodings
 from tests.examples import examples
 
 _ROWS = 100_000

@@ -13,9 +13,9 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import ColumnarSink
 from airflow_provider_blockread.sinks.columnar.arranged import compression, sort_columns
 from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
+from airflow_provider_blockread.sinks.columnar.encodings import RAW, choose_encodings
 from airflow_provider_blockread.sinks.columnar.sorting import Sorter
 from airflow_provider_blockread.sinks.conform import check_schema, conform, owned
-from airflow_provider_blockread.sinks.encodings import RAW, choose_encodings
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
 from airflow_provider_blockread.sinks.statistics import column_statistics, misfit
 from airflow_provider_blockread.storage import Stores

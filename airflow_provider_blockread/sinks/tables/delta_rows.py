@@ -16,8 +16,8 @@ from deltalake import DeltaTable
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import DeltaSink
+from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.log.columns import plain
-from airflow_provider_blockread.sinks.parquet import ParquetWriter
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 from airflow_provider_blockread.storage import Stores, uris
 

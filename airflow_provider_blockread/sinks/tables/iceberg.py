@@ -21,7 +21,7 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 from pyiceberg.manifest import DataFile, ManifestContent
-from pyiceberg.table import Table, Transaction
+from pyiceberg.table import Table
 from pyiceberg.types import IcebergType
 
 from airflow_provider_blockread.errors import OptionsError
@@ -40,7 +40,6 @@ from airflow_provider_blockread.sinks.tables.iceberg_commit import (
 from airflow_provider_blockread.sinks.tables.iceberg_errors import explained
 from airflow_provider_blockread.sinks.tables.iceberg_partitions import (
     add_partitions,
-    data_files,
     partitions_of,
     written,
 )
