@@ -155,6 +155,27 @@ def fails_once(records: DataFrame) -> DataFrame:
     return records.repartition(4, "id").select(udf(wavering, "long")(records["id"]).alias("id"))
 
 
+def kills_spark(records: DataFrame) -> DataFrame:
+    """Kill the JVM that the worker works for, the first time, when the records are read."""
+    from pyspark.sql.functions import udf
+
+    marks = os.environ["BLOCKREAD_TEST_MARKS"]
+
+    def deadly(number):  # noqa: ANN001, ANN202 - as above
+        import time
+
+        import psutil
+
+        mark = Path(marks) / "frame killed"
+        if number == 399 and not mark.exists():
+            mark.touch()
+            next(process for process in psutil.Process().parents() if "java" in process.name()).kill()
+            time.sleep(60)
+        return number
+
+    return records.select(udf(deadly, "long")(records["id"]).alias("id"))
+
+
 def repartitioned(records: DataFrame) -> DataFrame:
     """Return the records in several partitions, some of them empty."""
     return records.repartition(5)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.errors import FunctionError
+from airflow_provider_blockread.errors import FunctionError, SparkJobError
 from airflow_provider_blockread.options import Csv, DataFrameFunction, SparkJob, Sql
 from airflow_provider_blockread.spark.remote import RemoteSpark
 from tests.pipeline.frames.returned import COUNT, RETURNED, row
-from tests.pipeline.make import Pipe
+from tests.pipeline.make import Pipe, ReadHere
 from tests.spark.engines.modules import MODULES
-from tests.spark.engines.server import ConnectServer
+from tests.spark.engines.server import ConnectServer, connect_server
 
 pytestmark = pytest.mark.spark
 
@@ -107,3 +107,27 @@ def test_a_task_that_fails_once(numbers: Pipe, tmp_path: Path, monkeypatch: pyte
     assert (tmp_path / "frame failed").exists()
     assert sorted(found["id"] for found in numbers.rows()) == list(range(COUNT))
     assert done.rows == COUNT
+
+
+def test_a_server_that_is_lost(tmp_path: Path, server: ConnectServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is killed while the function's rows are written is named; a retry on another server completes."""
+    (tmp_path / "server").mkdir()
+    monkeypatch.setenv("BLOCKREAD_TEST_MARKS", str(tmp_path))
+    pipe = Pipe(folder=tmp_path, submitter=ReadHere())
+    pipe.put({"a.csv": b"".join(map(row, range(COUNT)))})
+    pipe.record_format, pipe.function = Csv(schema="id long, word string"), DataFrameFunction("user_frames:kills_spark")
+    ref = pipe.plan()
+    with (
+        connect_server(tmp_path / "server", BLOCKREAD_TEST_MARKS=str(tmp_path)) as lost,
+        RemoteSpark(lost.server, SparkJob(remote=lost.remote, py_files=MODULES)) as pipe.submitter,
+        pytest.raises(SparkJobError, match=r"Connect server at localhost:\d+ was lost .*; check that it runs"),
+    ):
+        pipe.read(ref)
+
+    assert (tmp_path / "frame killed").exists()
+    assert (pipe.published(), pipe.state()) == ([], "reading")
+    with RemoteSpark(server.server, SparkJob(remote=server.remote, py_files=MODULES)) as pipe.submitter:
+        done = pipe.run()
+    assert sorted(found["id"] for found in pipe.rows()) == list(range(COUNT))
+    assert (done.records, done.rows) == (COUNT, COUNT)
+    pipe.close()
