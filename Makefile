@@ -70,7 +70,7 @@ package: $(READY) ## Build wheel and sdist into dist, check them, and install th
 	$(UV) build --quiet --out-dir dist
 	$(RUN) BLOCKREAD_DIST="$(CURDIR)/dist" python -m pytest tests/packaging $(PYTEST_ARGS)
 
-compatibility: ## Run the unit tests on each installed Python from 3.11 to 3.13, and with the lowest dependencies.
+compatibility: $(READY) ## Run the unit tests on each installed Python from 3.11 to 3.13, and with the lowest dependencies.
 	@tools/compatibility.sh
 
 audit: $(READY) ## Ask OSV, a public service, for known vulnerabilities of the locked dependencies.
