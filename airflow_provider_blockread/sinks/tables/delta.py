@@ -23,8 +23,8 @@ from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
 from airflow_provider_blockread.sinks.tables.delta_rows import RowDeletion
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
-from airflow_provider_blockread.sinks.tables.object_store import object_store_options
 from airflow_provider_blockread.storage import Stores, uris
+from airflow_provider_blockread.storage.backends.registry import table_options
 
 _CONSTRAINT = "delta.constraints."
 _ADDED = "blockread.schema"  # which columns a commit has added
@@ -50,7 +50,7 @@ class DeltaLake:
         self.evolves = option.evolves
         self.stores, self.option = stores, option
         self._root = uris.local_path(self.uri) or self.uri
-        self._options = object_store_options(self.uri, stores.options_of(self.uri))
+        self._options = table_options(self.uri, stores.options_of(self.uri))
 
     def location(self) -> str:
         """Return the folder of the table: its files are directly in it."""

@@ -15,16 +15,31 @@ from airflow_provider_blockread.storage.backends.shared.identity import unquoted
 from airflow_provider_blockread.storage.backends.shared.objects import (
     ObjectPages,
     ObjectStore,
+    renamed,
     require_version,
     stands_for_folder,
 )
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
+
+_TABLE_OPTIONS = {
+    "account_name": "azure_storage_account_name",
+    "account_key": "azure_storage_account_key",
+    "sas_token": "azure_storage_sas_key",
+    "tenant_id": "azure_storage_tenant_id",
+    "client_id": "azure_storage_client_id",
+    "client_secret": "azure_storage_client_secret",
+}
 
 
 class AzureStore(ObjectStore):
     """A container of an account; a version is its etag."""
 
     has_tags = True
+
+    @classmethod
+    def table_options(cls, options: Mapping[str, Any]) -> dict[str, str]:
+        """Return the account and its credentials; without any, the ambient identity counts."""
+        return renamed(options, _TABLE_OPTIONS)
 
     def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
         """Return the file system, if it opens the account that the URI names: its files are known by that name."""

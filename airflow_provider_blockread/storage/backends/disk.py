@@ -8,7 +8,7 @@ import shutil
 import stat
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -27,6 +27,11 @@ class LocalDisk(Store):
     """The local disk; every path is absolute, and errors are those of the operating system."""
 
     renames = True
+
+    @classmethod
+    def table_options(cls, options: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003 - other stores need them
+        """Return no options: a disk needs none."""
+        return {}
 
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, None if something else is there."""

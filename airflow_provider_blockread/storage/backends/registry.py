@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.storage.schemes import SCHEMES, scheme_for
 
 if TYPE_CHECKING:
     from airflow_provider_blockread.storage.backends.shared.base import FsspecStore
+    from airflow_provider_blockread.storage.backends.shared.model import Store
+
+#: Where tables can be, as a message lists it.
+_TABLES = "a local disk, s3://, abfs:// or gs://"
 
 
 def open_store(uri: str, options: Mapping[str, object], redirect_hosts: Sequence[str] = ()) -> FsspecStore:
@@ -28,10 +32,9 @@ def open_store(uri: str, options: Mapping[str, object], redirect_hosts: Sequence
     import fsspec  # noqa: PLC0415 - takes a tenth of a second; the local disk needs none
 
     name = uri.partition("://")[0]
-    module, _, attribute = scheme_for(uri).store.partition(":")
     try:
         kind = fsspec.get_filesystem_class(name)
-        store: type[FsspecStore] = getattr(import_module(f"{__package__}.{module}"), attribute)
+        store = cast("type[FsspecStore]", _class_of(uri))
     except (ImportError, AttributeError) as error:  # the latter of adlfs, which has dropped Data Lake Gen1
         raise _not_installed(uri, error) from error
     except ValueError:
@@ -45,6 +48,28 @@ def open_store(uri: str, options: Mapping[str, object], redirect_hosts: Sequence
         raise OptionsError(msg) from None
     except ImportError as error:
         raise _not_installed(uri, error) from error
+
+
+def table_options(uri: str, options: Mapping[str, object]) -> dict[str, str]:
+    """Return the options of the store that holds a table, as the Rust library object_store names them.
+
+    Raises:
+        OptionsError: if a table cannot be in such a store, or its package is not installed.
+    """
+    try:
+        found = _class_of(uri).table_options(options)
+    except ImportError as error:
+        raise _not_installed(uri, error) from error
+    if found is None:
+        name = uri.partition("://")[0]
+        msg = f"{uri}: a table cannot be in {name}://, which has no atomic commit; choose {_TABLES}"
+        raise OptionsError(msg)
+    return found
+
+
+def _class_of(uri: str) -> type[Store]:
+    module, _, attribute = scheme_for(uri).store.partition(":")
+    return cast("type[Store]", getattr(import_module(f"{__package__}.{module}"), attribute))
 
 
 def _not_installed(uri: str, error: Exception) -> OptionsError:

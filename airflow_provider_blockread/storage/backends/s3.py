@@ -20,7 +20,12 @@ from xml.etree import ElementTree as ET
 from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.storage.backends.shared.identity import unquoted
-from airflow_provider_blockread.storage.backends.shared.objects import ObjectPages, ObjectStore, require_version
+from airflow_provider_blockread.storage.backends.shared.objects import (
+    ObjectPages,
+    ObjectStore,
+    renamed,
+    require_version,
+)
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 from airflow_provider_blockread.storage.ranges import REQUESTS
 
@@ -43,11 +48,33 @@ _EPOCH, _SECOND = datetime(1970, 1, 1), timedelta(seconds=1)  # noqa: DTZ001 - t
 #: Receives the answer to this task's own request; other requests of the same client stay as they are.
 _ANSWER: ContextVar[list[bytes] | None] = ContextVar("_ANSWER", default=None)
 
+_TABLE_OPTIONS = {
+    "key": "aws_access_key_id",
+    "secret": "aws_secret_access_key",
+    "token": "aws_session_token",
+    "endpoint_url": "aws_endpoint_url",
+}
+
 
 class S3Store(ObjectStore):
     """A bucket; a version is its ETag."""
 
     has_tags = True
+
+    @classmethod
+    def table_options(cls, options: Mapping[str, Any]) -> dict[str, str]:
+        """Return keys, address and region; without keys, the ambient identity counts."""
+        found = renamed(options, _TABLE_OPTIONS)
+        client = options.get("client_kwargs") or {}
+        if client.get("region_name"):
+            found["aws_region"] = str(client["region_name"])
+        elif "aws_endpoint_url" in found:
+            found["aws_region"] = "us-east-1"  # which servers of one's own ignore, and the library demands
+        if options.get("anon"):
+            found["aws_skip_signature"] = "true"
+        if found.get("aws_endpoint_url", "").startswith("http://"):
+            found["aws_allow_http"] = "true"
+        return found
 
     def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
         """Return the file system, with as many connections as a task has requests; botocore's default is 10."""

@@ -36,7 +36,6 @@ CATALOG: list[Entry] = [
     ),
     Remedy("sinks/tables/delta.py", "access to the Delta table", f"{_ACCESS}::test_a_delta_table_that_is_denied"),
     Remedy("sinks/tables/delta.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
-    Remedy("sinks/tables/object_store.py", "no atomic commit", f"{_COLUMNS}::test_a_store_without_an_atomic_commit"),
     Remedy("sinks/tables/iceberg_errors.py", "cannot be reached", f"{_ACCESS}::test_a_catalog_that_fails"),
     Remedy("sinks/tables/iceberg_errors.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
     Remedy("sinks/tables/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),

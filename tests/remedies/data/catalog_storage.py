@@ -10,6 +10,11 @@ STORES = "tests/remedies/data/test_stores.py"
 
 STORAGE_SIDE: list[Entry] = [
     Remedy(
+        "storage/backends/registry.py",
+        "no atomic commit",
+        "tests/sinks/tables/test_table_columns.py::test_a_store_without_an_atomic_commit",
+    ),
+    Remedy(
         "storage/backends/shared/errors.py",
         "no file can have this path",
         f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",

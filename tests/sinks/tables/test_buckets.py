@@ -16,7 +16,8 @@ from airflow_provider_blockread.options import DeltaSink, IcebergSink
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker
 from airflow_provider_blockread.sinks.registry import make_sink
-from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties, object_store_options
+from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
+from airflow_provider_blockread.storage.backends.registry import table_options
 from tests.servers import all as servers
 from tests.servers.store import Store
 
@@ -64,7 +65,7 @@ class _Table:
     def values(self) -> list[str]:
         """Return what polars finds."""
         options = self._stores.options_of(self._root)
-        reading = object_store_options(self._root, options)
+        reading = table_options(self._root, options)
         if isinstance(self._option, DeltaSink):
             found = pl.read_delta(self._option.uri, storage_options=reading)
         else:

@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink
-from airflow_provider_blockread.sinks.tables.object_store import object_store_options
+from airflow_provider_blockread.storage.backends.registry import table_options
 from tests.sinks.kinds import STORES, Bench
 
 
@@ -83,7 +83,7 @@ def test_every_type_comes_back_and_its_bounds_are_in_the_log(bench: Bench) -> No
 
 def test_a_store_without_an_atomic_commit() -> None:
     """A table there would lose commits, so it is refused."""
-    with pytest.raises(OptionsError, match=r"cannot be in sftp://.*choose file, s3"):
+    with pytest.raises(OptionsError, match=r"cannot be in sftp://.*choose a local disk, s3:"):
         make_sink(STORES, DeltaSink("sftp://me@host/lake")).prepare(None, "")
 
 
@@ -113,4 +113,4 @@ def test_credentials_of_a_connection_reach_the_library(
     uri: str, given: dict[str, object], expected: dict[str, str]
 ) -> None:
     """They are those that files are written with, under the library's names."""
-    assert object_store_options(uri, given) == expected
+    assert table_options(uri, given) == expected

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import digest, same_version, version_digest
@@ -21,6 +22,14 @@ class Store(ABC):
     """
 
     has_tags: bool = False
+
+    @classmethod
+    def table_options(cls, options: Mapping[str, Any]) -> dict[str, str] | None:  # noqa: ARG003 - other stores need them
+        """Return the options of a connection as the Rust library object_store names them, which tables are written by.
+
+        None if a table cannot be in this store, which has no atomic commit.
+        """
+        return None
 
     @property
     @abstractmethod

@@ -169,3 +169,8 @@ def stands_for_folder(metadata: object) -> bool:
     """Return whether the metadata of a blob mark it as a folder, whose files have names of their own."""
     known = {key.lower(): value for key, value in metadata.items()} if isinstance(metadata, Mapping) else {}
     return "true" in {str(known.get(key)).lower() for key in ("hdi_isfolder", "is_directory")}
+
+
+def renamed(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
+    """Return those options that are set, by another library's names."""
+    return {to: str(options[name]) for name, to in names.items() if options.get(name)}
