@@ -20,7 +20,7 @@ from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.watch.new_files import FilesFound, NewFilesQuery, summed
-from airflow_provider_blockread.storage.listing.events import read_event, without_account
+from airflow_provider_blockread.storage.backends.events import read_event, without_account
 from airflow_provider_blockread.storage.listing.files import list_files, listed_as, marked_by, why_held, would_list
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage.listing.events import read_event
+from airflow_provider_blockread.storage.backends.events import read_event
 from airflow_provider_blockread.storage.listing.files import listed_as
 
 
