@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _YOUNG = 5_000  # objects; with fewer collections, results of queries would pile up
+_OF_PYTHON = 1_000  # objects; Python 3.12 freezes some hundred when it starts
 
 
 @contextmanager
@@ -15,7 +16,7 @@ def settled_heap() -> Iterator[None]:
 
     It would look through all modules, and the files in hand, time and again: a sixth of the time of a plan or commit.
     """
-    if gc.get_freeze_count():  # the code that froze it may rely on that
+    if gc.get_freeze_count() > _OF_PYTHON:  # the code that froze it may rely on that
         yield
         return
     before = gc.get_threshold()

@@ -11,15 +11,18 @@ from airflow_provider_blockread.steps.heap import settled_heap
 
 def _fail() -> None:
     with settled_heap():
-        assert gc.get_freeze_count() > 0
+        assert gc.get_freeze_count() > 10_000
         assert gc.get_threshold()[0] == 5_000
         raise KeyError
 
 
 def test_what_is_there_is_passed_by_and_given_back() -> None:
-    """Inside, the collector looks at what came since, and rarely; afterwards, whatever was raised, as it did before."""
+    """Inside, the collector looks at what came since, and rarely; afterwards, whatever was raised, as it did before.
+
+    Python 3.12 freezes some hundred objects itself.
+    """
     before = gc.get_threshold()
-    assert gc.get_freeze_count() == 0
+    assert gc.get_freeze_count() < 1_000
 
     with pytest.raises(KeyError):
         _fail()
