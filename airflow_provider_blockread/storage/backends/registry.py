@@ -32,10 +32,13 @@ def open_store(uri: str, options: Mapping[str, object], redirect_hosts: Sequence
     import fsspec  # noqa: PLC0415 - takes a tenth of a second; the local disk needs none
 
     name = uri.partition("://")[0]
+    if name == "adl":
+        msg = f"{uri}: Azure has ended Data Lake Gen1; move to Gen2, which is abfs://"
+        raise OptionsError(msg)
     try:
         kind = fsspec.get_filesystem_class(name)
         store = cast("type[FsspecStore]", _class_of(uri))
-    except (ImportError, AttributeError) as error:  # the latter of adlfs, which has dropped Data Lake Gen1
+    except ImportError as error:
         raise _not_installed(uri, error) from error
     except ValueError:
         known = ", ".join(f"{name}://" for name, known in SCHEMES.items() if known.extra or name == "file")
@@ -74,8 +77,6 @@ def _class_of(uri: str) -> type[Store]:
 
 def _not_installed(uri: str, error: Exception) -> OptionsError:
     name = uri.partition("://")[0]
-    if name == "adl":
-        return OptionsError(f"{uri}: Azure has ended Data Lake Gen1; move to Gen2, which is abfs://")
     extra = scheme_for(uri).extra
     how = f"pip install 'airflow-provider-blockread[{extra}]'" if extra else str(error)
     return OptionsError(f"{uri}: {name}:// needs a package that is not installed here; install it: {how}")

@@ -10,7 +10,7 @@ from tests.pipeline.make import Pipe
 #: Keeps short lines.
 SHORT = """\
     def short(batch: pa.RecordBatch, most=2) -> pa.RecordBatch:
-        import pyarrow.compute as pc  # a mark: 4711
+        import pyarrow.compute as pc  # a mark: quagga
 
         return batch.filter(pc.less_equal(pc.utf8_length(batch["value"]), most))
 """
