@@ -110,6 +110,7 @@ def _command(folder: Path, function: tuple[str, str] = ("--function", _FUNCTION)
     return [sys.executable, "-c", _COMMAND, "run", str(folder / "in"), *options, *spark]
 
 
+@pytest.mark.sampled(1, each="victim")
 @pytest.mark.parametrize(
     ("victim", "function"),
     [

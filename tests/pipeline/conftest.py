@@ -29,12 +29,13 @@ from airflow_provider_blockread.cli.spark import InProcessSpark  # noqa: E402
 from airflow_provider_blockread.options import SINKS  # noqa: E402
 from tests.pipeline.make import Pipe, ReadHere  # noqa: E402
 from tests.sinks.kinds import KINDS  # noqa: E402
+from tests.spark.prepared import PREPARED  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[InProcessSpark]:
     """Spark in this process, on two cores."""
-    with InProcessSpark("local[2,4]", {"spark.ui.showConsoleProgress": "false"}) as submitter:
+    with InProcessSpark("local[2,4]", PREPARED | {"spark.ui.showConsoleProgress": "false"}) as submitter:
         yield submitter
 
 

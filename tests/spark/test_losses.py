@@ -53,6 +53,7 @@ def _no_marks(server: ConnectServer) -> None:
         (server.folder / mark).unlink(missing_ok=True)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "function",
     [ArrowFunction("user_functions:fails_and_kills"), DataFrameFunction("user_frames:fails_and_kills")],
@@ -69,6 +70,7 @@ def test_tasks_and_executors_that_fail(pipe: Pipe, server: ConnectServer, functi
     assert (done.records, done.bad_records, done.rows, len(pipe.published())) == (20, 6, 14, done.outputs)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "function",
     [ArrowFunction("user_functions:sleeps_once"), DataFrameFunction("user_frames:sleeps_once")],

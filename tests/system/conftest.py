@@ -99,6 +99,9 @@ def started(folder: Path, database: str, variables: dict[str, str]) -> Iterator[
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
+    settings = folder / "home" / "config" / "airflow_local_settings.py"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(HERE / "preloaded.py", settings)
     options = ["--port", port, "--home", folder / "home", "--dags", folder / "dags", "--database", database]
     process = subprocess.Popen(
         [sys.executable, ROOT / "tools" / "up.py", *options], env=variables, stdout=subprocess.PIPE, text=True

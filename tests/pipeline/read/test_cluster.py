@@ -79,6 +79,7 @@ def test_tasks_and_executors_that_fail_under_a_dataframe(pipe: Pipe) -> None:
     assert list(pipe.work.rglob("records/*")) == []
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "function",
     [ArrowFunction("user_functions:sleeps_once"), DataFrameFunction("user_frames:sleeps_once")],

@@ -23,6 +23,7 @@ from tests.pipeline.make import Pipe
 from tests.spark.engines import engine_tasks
 from tests.spark.engines.modules import MODULES
 from tests.spark.engines.server import ConnectServer, connect_server
+from tests.spark.prepared import PREPARED
 
 
 @pytest.fixture(scope="session")
@@ -54,7 +55,7 @@ def rdd_engine() -> Iterator[RddEngine]:
         yield RddEngine(context)
         context.stop()
     else:
-        with InProcessSpark("local[2,4]") as submitter:
+        with InProcessSpark("local[2,4]", PREPARED) as submitter:
             yield submitter._started()
 
 
