@@ -49,10 +49,12 @@ _SEED = os.environ.get("SEED", "1")
 #: Files whose tests share servers, or Spark in their own process, which takes long to start and to warm up.
 _TOGETHER = (
     "tests/crash",
+    "tests/spark/data_source",
     "tests/spark/engines",
     "tests/stores",
     "tests/system",
-    "tests/pipeline/(frames|functions|read/test_(codecs|csv|deaths|forged|formats|functions|tampered))",
+    "tests/pipeline/read/test_cluster",
+    "tests/pipeline/(frames|functions|plan/test_new_files|read/test_(codecs|csv|deaths|forged|formats|functions|tampered))",
 )
 
 

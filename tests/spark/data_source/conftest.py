@@ -16,6 +16,7 @@ import pytest
 from airflow_provider_blockread.spark import register
 from tests.servers import all as servers
 from tests.servers.store import Store
+from tests.spark.prepared import PREPARED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,7 +46,7 @@ def spark() -> Iterator[SparkSession]:
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     conf = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
-    conf |= {"spark.python.unix.domain.socket.enabled": "true", "spark.sql.session.timeZone": "UTC"}
+    conf |= PREPARED | {"spark.python.unix.domain.socket.enabled": "true", "spark.sql.session.timeZone": "UTC"}
     session = SparkSession.builder.master("local[2,4]").appName("test").config(map=conf).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     logging.getLogger("py4j").setLevel(logging.ERROR)
