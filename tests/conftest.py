@@ -46,8 +46,9 @@ os.environ["AIRFLOW__USAGE_DATA_COLLECTION__ENABLED"] = "False"
 
 _SEED = os.environ.get("SEED", "1")
 
-#: Files whose tests share servers, or Spark in their own process, which takes long to start and to warm up.
+#: Files whose tests share servers, or Airflow or Spark in their own process, which takes long to start and to warm up.
 _TOGETHER = (
+    "tests/airflow",
     "tests/crash",
     "tests/spark/data_source",
     "tests/spark/engines",
@@ -107,6 +108,7 @@ def _turn(item: pytest.Item) -> int:
         "tests/system",
         "tests/crash",
         "tests/stores",
+        "tests/airflow",
         "tests/pipeline/frames",
         "tests/spark/engines",
         "tests/compose",

@@ -128,10 +128,17 @@ def quotes(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def lingers(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Take eight seconds for the record `linger here`."""
+    """Take as long for the record `linger here` as another executor stays, or a minute."""
     if "linger here" in batch["value"].to_pylist():
-        time.sleep(8)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not _has_lost_an_executor():
+            time.sleep(0.2)
     return batch
+
+
+def _has_lost_an_executor() -> bool:
+    logs = (path for path in (Path(os.environ["BLOCKREAD_TEST_MARKS"]) / "events").rglob("*") if path.is_file())
+    return any(b"SparkListenerExecutorRemoved" in path.read_bytes() for path in logs)
 
 
 def kills_spark_later(batch: pa.RecordBatch) -> pa.RecordBatch:

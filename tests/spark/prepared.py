@@ -13,7 +13,7 @@ PREPARED = {"spark.python.daemon.module": "tests.spark.prepared", "spark.sql.shu
 
 _IMPORTED = (
     "fsspec",
-    "pandas",
+    "pandas",  # by pyarrow, with the first array
     "pyarrow.compute",
     "pyarrow.parquet",
     "pyspark.worker",

@@ -11,6 +11,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -174,9 +175,19 @@ class Airflow:
         return self.call("GET", f"{path}?deserialize=true")["value"]
 
     def log(self, dag_id: str, run_id: str, task_id: str, number: int = 1) -> str:
-        """Return what a try of a task logged, as the API server shows it."""
+        """Return what a try of a task logged, as the API server shows it, which may be soon after its end."""
         path = f"dags/{dag_id}/dagRuns/{run_id}/taskInstances/{task_id}/logs/{number}"
-        return "\n".join(str(line.get("event")) for line in self.call("GET", path)["content"])
+
+        def shown() -> list[dict[str, Any]] | None:
+            try:
+                found: list[dict[str, Any]] = self.call("GET", path)["content"]
+            except urllib.error.HTTPError as error:
+                if error.code == HTTPStatus.NOT_FOUND:
+                    return None
+                raise
+            return found
+
+        return "\n".join(str(line.get("event")) for line in self.until(f"{task_id} has a log", shown))
 
     def land(self, dag_id: str, **lines: int) -> None:
         """Put files of lines into a DAG's landing folder: by name, how many lines each."""
