@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import OptionsError, ProofError, SourceError
+from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink, ParquetSink
 from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
@@ -29,6 +30,8 @@ from airflow_provider_blockread.sinks.partitions import (
 )
 from airflow_provider_blockread.sinks.protocol import Earlier, Step, Writer
 from airflow_provider_blockread.storage import Stores
+
+_SMALL = 32 * 2**10
 
 
 class ParquetDirectory(LoggedDirectory):
@@ -109,6 +112,9 @@ def read_footer(stores: Stores, output: OutputFile) -> pq.FileMetaData:
     """
     uri = output.uri
     try:
+        # Of a Python file the library reads several parts, which for a small one takes longer than to read it whole.
+        if output.size <= _SMALL and (whole := read_small(stores, uri, _SMALL)):
+            return pq.read_metadata(pa.BufferReader(whole))
         with stores.open_read(uri) as file:
             return pq.read_metadata(file)
     except SourceError as error:

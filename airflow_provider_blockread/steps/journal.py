@@ -44,10 +44,13 @@ class Journal:
         self.quarantine = env.sink(quarantine_of(option, window.feed, window.id), "quarantine")
         self.output = env.sink(option)
         self._sinks = (self.quarantine, self.output)  # a table's commit comes last, when nothing else can fail
+        self._files: dict[str, list[OutputFile]] | None = None  # as this journal has written them
 
     def files(self) -> dict[str, list[OutputFile]]:
         """Return the files of the generation as they are once published, by their kind."""
-        return journalled_outputs(self._env.ledger, self._window.id, self._generation.number)
+        if self._files is None:
+            return journalled_outputs(self._env.ledger, self._window.id, self._generation.number)
+        return self._files
 
     def placed(self, result: GroupResult) -> GroupResult:
         """Return a result with its files where they are once published."""
@@ -72,6 +75,7 @@ class Journal:
         entries = [_entry(seq, step) for seq, (_, step) in enumerate(steps)]
         outputs = ((kind, file) for kind, of_kind in files.items() for file in of_kind)
         journal(env.ledger, publication, entries, outputs=outputs, parts=parts)
+        self._files = {kind: of_kind for kind, of_kind in files.items() if of_kind}
         still_mine = partial(check_publication, env.ledger, publication)
         marker = _marker(env, self._window, self._generation, Change.PUBLISH)
         self.output.apply((), marker, still_mine)  # a window without rows has an output, too

@@ -42,8 +42,11 @@ class Library(Protocol):
     def option(self, folder: Path) -> Sink:
         """Return a table of ours in an empty folder, whose files are as small as they can be."""
 
+    def place(self, folder: Path, files: Sequence[Path]) -> Sequence[Path]:
+        """Put files where a table in the folder may have them, and return where that is."""
+
     def create(self, folder: Path, files: Sequence[Path]) -> None:
-        """Make a table of these files in one commit."""
+        """Read each footer, and make a table of these files in one commit."""
 
     def append(self, folder: Path, file: Path, rows: int) -> None:
         """Load our table, and add a file in one commit."""
@@ -53,10 +56,13 @@ class _Delta:
     def option(self, folder: Path) -> DeltaSink:
         return DeltaSink(str(folder / "table"), file_bytes=1)
 
-    def create(self, folder: Path, files: Sequence[Path]) -> None:
+    def place(self, folder: Path, files: Sequence[Path]) -> Sequence[Path]:
         for file in files:
             os.link(file, folder / file.name)
-        rows = [pq.read_metadata(folder / file.name).num_rows for file in files]
+        return [folder / file.name for file in files]
+
+    def create(self, folder: Path, files: Sequence[Path]) -> None:
+        rows = [pq.read_metadata(file).num_rows for file in files]
         adds = [self._added(file, number) for file, number in zip(files, rows, strict=True)]
         create_table_with_add_actions(str(folder), Schema.from_arrow(_SCHEMA), adds, mode="error")
 
@@ -73,6 +79,10 @@ class _Iceberg:
         return IcebergSink(
             "db.events", catalog_properties=self._properties(folder), work_uri=str(folder / "work"), file_bytes=1
         )
+
+    def place(self, folder: Path, files: Sequence[Path]) -> Sequence[Path]:
+        del folder
+        return files
 
     def create(self, folder: Path, files: Sequence[Path]) -> None:
         for file in files:
@@ -146,7 +156,8 @@ def _into_a_table(lab: Lab, source: Path, name: str, library: Library) -> Iterat
         ours.seconds.append(windows.seconds["commit"])
         files = sorted(folder.rglob("part-*.parquet"))
         _require(len(files))
-        rival.add(lambda folder=other, files=files: library.create(folder, files))  # type: ignore[misc]
+        placed = library.place(other, files)
+        rival.add(lambda folder=other, files=placed: library.create(folder, files))  # type: ignore[misc]
     work = f"commit of a window of {_FILES:,} files to {name}, from its claim to the end, proof included"
     shown = f"{rival.best:.2f} s, {name}'s library, and each footer once"
     yield limit_row(work, ours, min(3.0, 2 * rival.best), rival=shown)

@@ -5,6 +5,7 @@ Every function here checks the publication's epoch in the transaction in which i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -70,9 +71,8 @@ def journal(
         chain_parts(connection, publication, parts)
         if entries:
             connection.execute(publications.insert(), [place | row_from(entry) for entry in entries])
-        rows = [place | {"kind": kind, "seq": seq} | row_from(file) for seq, (kind, file) in enumerate(outputs)]
-        if rows:
-            connection.execute(output_table.insert(), rows)
+        rows = [(*place.values(), seq, kind, *_output(file)) for seq, (kind, file) in enumerate(outputs)]
+        insert_many(connection, output_table, output_table.columns.keys(), rows)
 
 
 def journal_entries(ledger: Ledger, window_id: str, generation: int, *, state: str | None = None) -> list[JournalEntry]:
@@ -129,6 +129,18 @@ def record_file_sums(ledger: Ledger, publication: Publication, sums: Iterable[Fi
             these = among(connection, file_sums.c.file_id, [found.file for found in batch])
             connection.execute(file_sums.delete().where(*mine, these))
             insert_many(connection, file_sums, file_sums.columns.keys(), [place + _sums(found) for found in batch])
+
+
+def _output(file: OutputFile) -> tuple[str | int, ...]:
+    """Return a file in the order of the columns, behind those that name the generation and the kind."""
+    return (
+        file.uri,
+        file.source,
+        file.size,
+        file.rows,
+        json.dumps(dict(file.partition)),
+        json.dumps(dict(file.statistics)),
+    )
 
 
 def _sums(found: FileSums) -> tuple[int | None, ...]:

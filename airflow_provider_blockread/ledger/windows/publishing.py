@@ -79,7 +79,7 @@ def check_publication(ledger: Ledger, publication: Publication) -> None:
     Raises:
         FencedError: when a newer epoch or generation has taken over; stop then.
     """
-    with ledger.writing() as connection:
+    with ledger.writing(lasting=False) as connection:  # a heartbeat that a power cut undoes is of nobody who lives
         hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
 
 
