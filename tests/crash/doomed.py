@@ -117,7 +117,7 @@ class Doomed(Pipe):
 
     def ids(self) -> list[int]:
         """Return the column that distinguishes the records, sorted."""
-        return sorted(row["id"] if "id" in row else id_of(row["value"]) for row in self.rows())
+        return sorted(int(row["id"]) if "id" in row else id_of(row["value"]) for row in self.rows())  # text in csv
 
     def quarantined(self) -> list[bytes]:
         """Return the bad records that are kept for good, sorted."""

@@ -6,7 +6,7 @@ import os
 import random
 import signal
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -107,6 +107,7 @@ class Lab:
     processes: int = 2
     seed: int = 1
     everything: bool = False  # each scenario into every sink, not into one
+    only: Sequence[str] = ()  # names of scenarios; empty: all
     on_server: int = 3  # one scenario of so many is tried on a server, too: most statements are the same
     numbers: Iterator[int] = field(default_factory=count)
 
@@ -114,8 +115,10 @@ class Lab:
         """Return the scenarios, each with a sink that the seed decides, and on a server only some; or all with all."""
         kinds = [name for name in SINKS if not KINDS[name].like]
         turns = range(len(kinds)) if self.everything else range(1)
-        found = [(s, kinds[(i + self.seed + turn) % len(kinds)]) for i, s in enumerate(SCENARIOS) for turn in turns]
-        into = [(s, s.into or (kind if s.into_tables or KINDS[kind].table is None else kinds[0])) for s, kind in found]
+        every = [(i, s) for i, s in enumerate(SCENARIOS) if not self.only or s.name in self.only]
+        found = [(s, kinds[(i + self.seed + turn) % len(kinds)]) for i, s in every for turn in turns]
+        each = [(s, s.into or (kind if s.into_tables or KINDS[kind].table is None else kinds[0])) for s, kind in found]
+        into = list({(s.name, kind): (s, kind) for s, kind in each}.values())
         if self.everything or database == DATABASES[0]:
             return into
         kept = {*SLEEPING, *(scenario.name for scenario in SCENARIOS if scenario.makes_ledger)}
@@ -244,12 +247,36 @@ def as_table(outcomes: Iterable[Outcome]) -> str:
             lines.append(f"| `{site}` | | | | | {UNREACHED[site]} |")
             continue
         found = ends[site]
-        killed = Counter(o.case.database for o in found if o.case.fault and o.case.fault.signal == signal.SIGKILL)
-        asleep = sum(o.case.fault is not None and o.case.fault.signal == signal.SIGSTOP for o in found)
+        killed, asleep = _counts(found)
         names = ", ".join(dict.fromkeys(o.case.scenario for o in found))
         counts = f"{killed['sqlite']} | {killed['postgresql']} | {asleep}"
         lines.append(f"| `{site}` | {names} | {counts} | {_verdict(found)} |")
     return "\n".join(lines)
+
+
+def by_sink(outcomes: Iterable[Outcome]) -> str:
+    """Return a line for each sink: how often a process ended that publishes into it, and what was found there."""
+    ends: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        if outcome.case.fault is not None:
+            ends[outcome.case.kind].append(outcome)
+    lines = [
+        "| sink | killed: SQLite | killed: PostgreSQL | asleep | records checked | lost | doubled | failed |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for kind, found in sorted(ends.items()):
+        killed, asleep = _counts(found)
+        sums = [sum(getattr(o, name) for o in found) for name in ("records", "lost", "doubled")]
+        cells = (killed["sqlite"], killed["postgresql"], asleep, *sums, sum(bool(o.wrong) for o in found))
+        lines.append(f"| {kind} | {' | '.join(f'{cell:,}' for cell in cells)} |")
+    return "\n".join(lines)
+
+
+def _counts(found: Iterable[Outcome]) -> tuple[Counter[str], int]:
+    """Return how many processes were killed, by database, and how many fell asleep."""
+    faults = [(o.case.database, o.case.fault) for o in found if o.case.fault is not None]
+    killed = Counter(database for database, fault in faults if fault.signal == signal.SIGKILL)
+    return killed, sum(fault.signal == signal.SIGSTOP for _, fault in faults)
 
 
 def _verdict(found: list[Outcome]) -> str:
