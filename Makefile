@@ -30,7 +30,7 @@ QUICK = SPARK_LAUNCHER_OPTS="$(QUICK_JVM)" \
   SPARK_SUBMIT_OPTS="$(QUICK_JVM) -XX:SharedArchiveFile=$(abspath $(CLASSES)) -Xlog:cds*=off"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup servers check hooks unit test docs screenshots package compatibility audit secrets bench demo up try exactness fuzz crash cases stress format clean
+.PHONY: help setup servers check hooks unit test docs screenshots package compatibility audit secrets bench demo up try exactness fuzz crash cases stress readers format clean
 
 help: ## List the targets.
 	@echo "Targets (PYTHON=$(PYTHON) chooses the interpreter):"
@@ -106,6 +106,9 @@ crash: $(READY) ## Kill a process at every fault point, in every scenario, or on
 
 cases: $(READY) $(CLASSES) ## Run each case of the tests of which `make test` runs a sample: every sink, every place to die.
 	$(RUN) $(QUICK) ALL_CASES=1 python -m pytest $(CASES) --numprocesses=$(WORKERS) --no-loadscope-reorder $(PYTEST_ARGS)
+
+readers: $(READY) ## Read Delta and Iceberg tables with chDB and DuckDB, which are installed for that (1.1 GB).
+	@tools/readers.sh
 
 stress: $(READY) ## Kill 8 processes on 200 windows at random; then plan 1 M files while groups complete.
 	$(RUN) python -m tests.crash.load.stress --windows 200 --processes 8 --seed $(SEED)
