@@ -76,9 +76,7 @@ class _Commit:
     def __init__(self, lab: Lab, url: str, rows: pa.Table, *, again: bool) -> None:
         self._again, self._rows, self._numbers = again, rows, count(1)
         option = PostgresSink("public.published", url=url, work_uri=str(lab.folder("postgres") / "work"))
-        self._url, self._stores = url, Stores()
-        self._sink = make_sink(self._stores, option)
-        self._target = self._sink.prepare(None, f"{option.work_area}/staged")
+        self._url, self._option = url, option
 
     def prepare(self) -> None:
         if not self._again:
@@ -86,15 +84,18 @@ class _Commit:
                 connection.execute("DROP TABLE IF EXISTS published")
         self._window = f"w{next(self._numbers):011d}"
         self._outputs = []
+        sink = make_sink(Stores(), self._option)
+        target = sink.prepare(None, f"{self._option.work_area}/staged")
         share = -(-self._rows.num_rows // _FILES)
         for task in range(_FILES):
             name = AttemptName(window=self._window, generation=1, group=0, epoch=1, attempt=task)
-            writer = self._sink.writer(self._target, name, self._rows.schema)
+            writer = sink.writer(target, name, self._rows.schema)
             for batch in self._rows.slice(task * share, share).to_batches(65_536):
                 writer.write(batch)
-            self._outputs += [self._sink.placed(file) for file in writer.close()]
+            self._outputs += [sink.placed(file) for file in writer.close()]
 
     def run(self) -> None:
         known = {"ledger": "benchmark", "feed": "f", "window": self._window}
         marker = Marker(**known, number=3, at=datetime.now(UTC), is_recorded=lambda *_: True)
-        self._sink.apply(self._sink.steps(self._outputs, Earlier()), marker, lambda: None)
+        sink = make_sink(Stores(), self._option)  # as a commit begins: without a connection
+        sink.apply(sink.steps(self._outputs, Earlier()), marker, lambda: None)

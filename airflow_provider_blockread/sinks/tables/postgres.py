@@ -24,6 +24,7 @@ from airflow_provider_blockread.options import PostgresSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Change, Marker
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, TableChangedError
+from airflow_provider_blockread.sinks.tables.postgres_connections import Connections
 from airflow_provider_blockread.sinks.tables.postgres_sql import COLUMNS, MAKE_WINDOWS, RECORD, Column, Held, quoted
 from airflow_provider_blockread.sinks.tables.postgres_types import column_type, fits, sent, widens
 from airflow_provider_blockread.storage import Stores
@@ -48,7 +49,7 @@ class PostgresTable:
         self.uri = option.place
         self._stores = stores
         self.evolves, self.case_sensitive = option.evolves, option.case_sensitive
-        self._url = own.get("uri", option.url or "")
+        self._connections = Connections(own.get("uri", option.url or ""))
         self.schema, self.name = option.uri.split(".")
         self.quoted = f"{quoted(self.schema)}.{quoted(self.name)}"
         self.windows = f"{quoted(self.schema)}.{_WINDOWS}"
@@ -72,6 +73,7 @@ class PostgresTable:
                 cursor.execute(f"CREATE SCHEMA {quoted(self.schema)}")
             cursor.execute(f"CREATE TABLE {self.quoted} ({', '.join([*columns, f'{WINDOW} text NOT NULL'])})")
             made = _State(self, self.oid(cursor) or 0, self.columns(cursor))
+            made.held[marker.window] = self.held(cursor, marker.window)
             version = made.write(cursor, files, marker)
             cursor.execute(
                 f"CREATE INDEX ON {self.quoted} USING brin ({WINDOW} text_bloom_ops) WITH (autosummarize = on)"
@@ -137,9 +139,8 @@ class PostgresTable:
             TableChangedError: when another writer was first; nothing was changed then.
         """
         try:
-            with dbapi.connect(self._url) as connection, connection.cursor() as cursor:
+            with self._connections.transaction() as cursor:
                 yield cursor
-                connection.commit()
         except Error as error:
             raise self._explained(error) from error
 
@@ -164,7 +165,7 @@ class _State:
     def __init__(self, table: PostgresTable, oid: int, columns: dict[str, Column]) -> None:
         self._table, self._oid, self._columns = table, oid, columns
         self.columns = tuple(columns)
-        self._windows: dict[str, Held | None] = {}
+        self.held: dict[str, Held | None] = {}  # by window, as it was found
 
     @cached_property
     def version(self) -> str:
@@ -181,7 +182,7 @@ class _State:
     def live(self, files: Collection[str]) -> set[str]:
         """Return which of these files the rows of their windows are from."""
         return {
-            uri for held in self._windows.values() if held and held.oid == self._oid for uri in held.files
+            uri for held in self.held.values() if held and held.oid == self._oid for uri in held.files
         }.intersection(files)
 
     def is_ours(self) -> bool:
@@ -258,10 +259,10 @@ class _State:
         return str(version)
 
     def _held(self, marker: Marker) -> Held | None:
-        if marker.window not in self._windows:
+        if marker.window not in self.held:
             with self._table.transaction() as cursor:
-                self._windows[marker.window] = self._table.held(cursor, marker.window)
-        held = self._windows[marker.window]
+                self.held[marker.window] = self._table.held(cursor, marker.window)
+        held = self.held[marker.window]
         if held is not None and held.ledger != marker.ledger:
             msg = (
                 f"{self._table.uri} has rows of window {marker.window} that ledger {held.ledger!r} published, but this"
