@@ -107,7 +107,7 @@ crash: $(READY) ## Kill a process at every fault point, in every scenario, or on
 cases: $(READY) $(CLASSES) ## Run each case of the tests of which `make test` runs a sample: every sink, every place to die.
 	$(RUN) $(QUICK) ALL_CASES=1 python -m pytest $(CASES) --numprocesses=$(WORKERS) --no-loadscope-reorder $(PYTEST_ARGS)
 
-readers: $(READY) ## Read Delta and Iceberg tables with chDB and DuckDB, which are installed for that (1.1 GB).
+readers: $(READY) ## Read tables with chDB and DuckDB, and use a REST catalog, all installed for that (1.5 GB).
 	@tools/readers.sh
 
 stress: $(READY) ## Kill 8 processes on 200 windows at random; then plan 1 M files while groups complete.
