@@ -74,7 +74,7 @@ class _Commit:
     """Reads staged Parquet files, which a task has written before, and copies them in one transaction."""
 
     def __init__(self, lab: Lab, url: str, rows: pa.Table, *, again: bool) -> None:
-        self._again, self._rows, self._numbers = again, rows, count(1)
+        self._again, self._rows, self._numbers = again, rows, count(10**6 * again)  # of others than the table has
         option = PostgresSink("public.published", url=url, work_uri=str(lab.folder("postgres") / "work"))
         self._url, self._option = url, option
 
