@@ -29,6 +29,7 @@ NAMES = {
     "special_bytes": "formats.special_bytes",
     "small_files": "small_files",
     "merge": "merge",
+    "objects": "objects",
     "listing": "ledger.listing",
     "planning": "ledger.planning",
     "window": "window",

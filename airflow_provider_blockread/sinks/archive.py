@@ -185,6 +185,7 @@ class _Archive(StagedFile):
         self._index_file = stores.open_write(index_uri(uri))
         self._index = pq.ParquetWriter(self._index_file, self._schema, compression="zstd")
         self._rows: list[pa.RecordBatch] = []  # of the index, not yet written
+        self._indexed = 0  # rows whose index is written
         self._frames = None if option.compression == "none" else _Frames(self._file.write)
 
     def add(self, values: pa.LargeBinaryArray, labels: pa.RecordBatch) -> int:
@@ -230,7 +231,7 @@ class _Archive(StagedFile):
                 schema=self._schema,
             )
         )
-        if sum(rows.num_rows for rows in self._rows) >= _INDEX_ROWS:
+        if self.rows + len(lengths) - self._indexed >= _INDEX_ROWS:
             self._write_index()
 
     def _write_index(self) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections import deque
+from collections.abc import Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.options import Bounds
@@ -19,6 +19,9 @@ from airflow_provider_blockread.storage.stores import Stores
 #: Bytes of the largest file that is read together with others: a larger one takes much longer to read than to open.
 SMALL_BYTES = 256 * 2**10
 
+_MOST_BYTES = 16 * 2**20  # of objects that are held or on the way
+_MOST_OBJECTS = 8 * REQUESTS
+
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -27,22 +30,54 @@ def may_read_whole(version: FileVersion) -> bool:
     return uris.local_path(version.path) is not None or (version.etag is not None and version.size > 0)
 
 
-def read_whole(stores: Stores, versions: Sequence[FileVersion], bounds: Bounds) -> Iterator[bytes | None]:
+def read_whole(stores: Stores, versions: Sequence[FileVersion], bounds: Bounds) -> Generator[bytes | None]:
     """Yield the content of each file that was read at its planned version, and None for all others.
 
-    A file of the local disk is compared with its version once all of its bytes were read; a request to a store carries
-    the version. One that is replaced afterwards was read as planned all the same; the check of all files before
-    publishing detects that. None gives no reason: opening that file alone raises it.
+    A file of the local disk is compared with its version once all of its bytes were read. Objects of a store are
+    fetched before they are read, and each request carries the version. What is replaced afterwards was read as planned
+    all the same; the check of all files before publishing detects that. None gives no reason: opening that file alone
+    raises it.
     """
-    remote = [version for version in versions if uris.local_path(version.path) is None]
-    folder, pool = _Folder(bounds), ThreadPoolExecutor(min(len(remote), REQUESTS) or 1, "blockread-fetch")
+    remote = deque(version for version in versions if uris.local_path(version.path) is None)
+    folder, objects = _Folder(bounds), _Objects(stores.within(bounds), remote)
     try:
-        fetched = pool.map(partial(_fetch, stores.within(bounds)), remote)
         for version in versions:
-            yield folder.read(version) if uris.local_path(version.path) is not None else next(fetched)
+            yield folder.read(version) if uris.local_path(version.path) is not None else objects.read()
     finally:
         folder.close()
-        pool.shutdown(cancel_futures=True)
+        objects.close()
+
+
+class _Objects:
+    """Objects in order, each fetched before it is read: as many at once as requests and memory allow."""
+
+    def __init__(self, stores: Stores, versions: deque[FileVersion]) -> None:
+        self._stores, self._waiting = stores, versions
+        self._begun: deque[tuple[int, Future[bytes | None]]] = deque()  # with their sizes
+        self._bytes = 0  # of those begun
+        self._pool = ThreadPoolExecutor(min(len(versions), REQUESTS) or 1, "blockread-fetch")
+
+    def read(self) -> bytes | None:
+        """Return the next object."""
+        self._begin()
+        size, fetched = self._begun.popleft()
+        content = fetched.result()
+        self._bytes -= size
+        self._begin()  # what is fetched while this one is worked on
+        return content
+
+    def _begin(self) -> None:
+        while self._waiting and not (self._begun and self._is_full(self._waiting[0].size)):
+            version = self._waiting.popleft()
+            self._begun.append((version.size, self._pool.submit(_fetch, self._stores, version)))
+            self._bytes += version.size
+
+    def _is_full(self, size: int) -> bool:
+        return len(self._begun) == _MOST_OBJECTS or self._bytes + size > _MOST_BYTES
+
+    def close(self) -> None:
+        """Fetch nothing any more."""
+        self._pool.shutdown(cancel_futures=True)
 
 
 def _fetch(stores: Stores, version: FileVersion) -> bytes | None:

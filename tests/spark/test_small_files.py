@@ -231,8 +231,7 @@ def test_plain_files_are_read_together(name: str, tmp_path: Path) -> None:
     blocks = planned(tmp_path / "in", [_PLAIN[name]] * 50)
     spec = spec_of(CASES[name], tmp_path, Policies(), inside=True)
     reader = SmallFiles(Stores(), spec.options, make_format(CASES[name].option))
-    (run,) = reader.runs(blocks, {})
-    (read,) = reader.read(run)
+    (read,) = reader.read(blocks, {})
 
     assert isinstance(read, Together)
     assert (read.receipts.num_rows, len(read.bad), list(read.rows.blocks)) == (50, 0, blocks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
@@ -149,12 +149,9 @@ class _Task:
 
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Tally]:
         """Read the blocks, and yield what was read, step by step."""
-        for run in self._small_files.runs(blocks, states):
-            if len(run) == 1 or run[0].version == run[1].version:
-                yield from self._read_file(run, states)
-                continue
-            for read in self._small_files.read(run):
-                yield from self._read_file([read], states) if isinstance(read, Block) else self._read_together(read)
+        with closing(self._small_files.read(blocks, states)) as found:
+            for read in found:
+                yield from self._read_together(read) if isinstance(read, Together) else self._read_file(read, states)
 
     def _read_file(self, blocks: Sequence[Block], states: Mapping[int, int]) -> Iterator[Tally]:
         version = blocks[0].version

@@ -9,14 +9,15 @@ read together never differs from what is read alone.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.options import CustomFormat, GenerationOptions
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, codec_of
@@ -29,10 +30,13 @@ from airflow_provider_blockread.records.text.encodings import BYTE_ORDER_MARKS
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.pieces import PIECE_BYTES
 from airflow_provider_blockread.spark.tasks.joined_read import JoinedRead, Together
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.ranges import RANGE_BYTES
 from airflow_provider_blockread.storage.stores import Stores
 from airflow_provider_blockread.storage.whole import SMALL_BYTES, may_read_whole, read_whole
 
 _MOST_FILES = 4096  # read together
+_UNSEARCHED_BYTES = 4 * 2**20
 _MOST_CUT_SHORT = 8  # files that end inside a record, before the rest of their run is read alone
 _PLAIN = ("utf-8", "binary")  # encodings
 _SPECIAL = (*MAGICS.values(), *BYTE_ORDER_MARKS.values())  # heads of files that may be compressed or encoded otherwise
@@ -60,19 +64,22 @@ class SmallFiles:
         self._stores, self._fmt, self._policies, self._bounds = stores, fmt, options.policies, options.bounds
         built_in = not isinstance(options.record_format, CustomFormat)
         joins = built_in and isinstance(fmt, BaseFormat) and fmt.file_end is not None and fmt.encoding in _PLAIN
-        self._most_bytes = min(SMALL_BYTES, self._policies.max_record_bytes) if joins else -1
+        searched = bool(getattr(fmt, "file_end", None))  # its bytes are, for records: best while they are in the cache
+        self._run_bytes = PIECE_BYTES if searched else _UNSEARCHED_BYTES
+        self._local_bytes = SMALL_BYTES if searched else _UNSEARCHED_BYTES // 4
+        self._most_bytes = self._policies.max_record_bytes if joins else -1
         self._bound: _Bound | None = None  # of the last file
 
     def runs(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[list[Block]]:
         """Yield the blocks in order: those of a run of small files, or those of one file."""
-        run, room = list[Block](), PIECE_BYTES
+        run, room = list[Block](), self._run_bytes
         for _, members in groupby(blocks, key=lambda block: block.version):
             of_file = list(members)
             size = of_file[0].version.size + 1  # its last record may lack an end
             small = len(of_file) == 1 and self._is_small(of_file[0], states)
             if run and (not small or size > room or len(run) == _MOST_FILES):
                 yield run
-                run, room = [], PIECE_BYTES
+                run, room = [], self._run_bytes
             if small:
                 run.append(of_file[0])
                 room -= size
@@ -84,7 +91,7 @@ class SmallFiles:
     def _is_small(self, block: Block, states: Mapping[int, int]) -> bool:
         version, start = block.version, self._fmt.initial_state
         return (
-            version.size <= self._most_bytes
+            version.size <= min(self._most_bytes, self._local_bytes if _is_local(version) else RANGE_BYTES)
             and block.start == block.part_start == 0
             and block.end == block.part_end == version.size
             and may_read_whole(version)
@@ -92,9 +99,23 @@ class SmallFiles:
             and states.get(block.number, start) == start
         )
 
-    def read(self, run: Sequence[Block]) -> Iterator[Together | Block]:
-        """Yield in order what could be read together of a run of small files, and the blocks to be read alone."""
-        contents = list(read_whole(self._stores, [block.version for block in run], self._bounds))
+    def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Generator[Together | list[Block]]:
+        """Yield in order what could be read together of all blocks, and those of each file that is to be read alone."""
+        runs = [(run, self._is_worth_it(run, states)) for run in self.runs(blocks, states)]
+        versions = [block.version for run, together in runs if together for block in run]
+        with closing(read_whole(self._stores, versions, self._bounds)) as contents:
+            for run, together in runs:
+                if not together:
+                    yield run
+                    continue
+                for read in self._read_run(run, list(islice(contents, len(run)))):
+                    yield [read] if isinstance(read, Block) else read
+
+    def _is_worth_it(self, run: Sequence[Block], states: Mapping[int, int]) -> bool:
+        """Return whether to read a run together: several files, or one that is fetched while others are worked on."""
+        return self._is_small(run[0], states) and (len(run) > 1 or not _is_local(run[0].version))
+
+    def _read_run(self, run: Sequence[Block], contents: Sequence[bytes | None]) -> Iterator[Together | Block]:
         low = cut_short = 0
         while low < len(run) and cut_short < _MOST_CUT_SHORT:
             alike = self._alike(run[low], contents[low:])
@@ -165,6 +186,10 @@ class SmallFiles:
                 yield read.part(before + 1, file, receipts)
             if file < len(read.blocks):
                 yield read.blocks[file]
+
+
+def _is_local(version: FileVersion) -> bool:
+    return uris.local_path(version.path) is not None
 
 
 def _decode(decoder: Decoder, chunk: Chunk) -> Decoded:
