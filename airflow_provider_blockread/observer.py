@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
@@ -27,7 +27,12 @@ class Tally:
 
     def plus(self, other: Tally) -> Tally:
         """Return what both have read."""
-        return Tally(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return Tally(
+            blocks=self.blocks + other.blocks,
+            records=self.records + other.records,
+            bad_records=self.bad_records + other.bad_records,
+            bytes=self.bytes + other.bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

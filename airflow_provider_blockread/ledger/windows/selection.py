@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -171,9 +172,9 @@ def lies_in(interval: Interval) -> ColumnElement[bool]:
 
 
 def _with_lateness(found: Iterable[tuple[PendingFile, int]], own: Interval | None) -> Iterator[PendingFile]:
-    for item, time_ns in found:
-        late = own is not None and not own[0] <= time_ns < own[1]
-        yield item._replace(late=True) if late else item
+    if own is None:
+        return map(itemgetter(0), found)
+    return (item if own[0] <= time_ns < own[1] else item._replace(late=True) for item, time_ns in found)
 
 
 def _of_ranges(

@@ -87,7 +87,7 @@ class Taken:
                 self.late += sum(pending.late for pending in found)
                 self.in_parts.update((pending.file, pending) for pending in found if pending.part is not None)
                 parts = [part_of(self._env.ledger, pending, self._format) for pending in found]
-                self._count(found, parts)
+                self._count(parts)
                 yield from parts
 
     def _batches(self) -> Generator[list[PendingFile]]:
@@ -130,13 +130,11 @@ class Taken:
             planner.take(whole)
         return found
 
-    def _count(self, found: list[PendingFile], parts: list[FileRange]) -> None:
+    def _count(self, parts: list[FileRange]) -> None:
         files = blocks = read = 0
-        for pending, part in zip(found, parts, strict=True):
-            version, some = pending.version, pending.part
-            start, end = (0, version.size) if some is None else (some.start, some.end)
+        for _, version, start, end, whole in parts:
             size = self._limits.size_of(version)
-            count = 1 if part.whole else -(-end // size) - start // size
+            count = 1 if whole else -(-end // size) - start // size
             files, blocks, read = files + (count > 0), blocks + count, read + end - start
         self.files, self.blocks, self.bytes = self.files + files, self.blocks + blocks, self.bytes + read
 
