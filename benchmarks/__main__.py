@@ -33,6 +33,7 @@ NAMES = {
     "listing": "ledger.listing",
     "planning": "ledger.planning",
     "window": "window",
+    "scaling": "scaling",
     "connect": "connect",
     "memory": "memory",
     "ledger_size": "ledger.ledger_size",
@@ -40,7 +41,7 @@ NAMES = {
     "pages": "pages",
     "tables": "tables",
 }
-_LONG = ("special_bytes", "ledger_size", "discovery", "pages")  # half an hour, without comparisons
+_LONG = ("special_bytes", "scaling", "ledger_size", "discovery", "pages")  # half an hour, without comparisons
 _QUICK = ("lines", "csv", "json_lines", "small_files", "planning", "window")
 _QUICKLY = {"size": "64MiB", "files": 3000, "rounds": 1}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from airflow_provider_blockread.options import Lines
+from airflow_provider_blockread.options import Lines, Splitting
 from airflow_provider_blockread.periodic import repeating
 from benchmarks.harness.data import log_line, write_lines
 from benchmarks.harness.lab import Lab, Windows
@@ -42,7 +42,7 @@ def _peak(lab: Lab, folder: Path, size: int) -> int:
     source = folder / "source" / "requests.log"
     write_lines(source, size, log_line)
     with lab.spark(cores=1) as spark:
-        windows = Windows(folder / "ours", source, Lines(), spark, block_size=size)
+        windows = Windows(folder / "ours", source, Lines(), spark, Splitting(block_size=size, max_groups=1))
         windows.prepare()
         with _watched() as peaks:
             windows.run()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from airflow_provider_blockread.options import Lines
+from airflow_provider_blockread.options import Lines, Splitting
 from benchmarks.harness.data import log_line, write_lines, write_small_files
 from benchmarks.harness.lab import Lab, Windows
 from benchmarks.harness.measure import Row, Times, limit_row
@@ -28,7 +28,8 @@ def run(lab: Lab) -> Iterator[Row]:
     write_small_files(small, _SMALL_FILES, range(3000, 8000))
     with lab.spark(cores=2) as spark:
         for source, block_size, blocks in ((large, -(-size // 4), 16), (small, 64 * 2**20, _SMALL_FILES)):
-            windows = Windows(folder / "ours", source, Lines(), spark, block_size=block_size)
+            splitting = Splitting(block_size=block_size, max_groups=1)
+            windows = Windows(folder / "ours", source, Lines(), spark, splitting)
             yield _row(lab, windows, source, blocks)
         one = folder / "one"
         write_small_files(one, 1, range(3000, 8000))

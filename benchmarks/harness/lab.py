@@ -91,7 +91,7 @@ class Windows:
     source: Path
     record_format: FormatOption = Lines()
     spark: SparkSession | None = None
-    block_size: int = 64 * 2**20
+    splitting: Splitting = Splitting(max_groups=1)
     policies: Policies = field(default_factory=Policies)
     function: FunctionOption = AsRead()
     sink: Sink | None = None  # instead of Parquet files in the output
@@ -127,7 +127,7 @@ class Windows:
             source=FileSource(str(self.source)),
             generation=generation,
             owner=_OWNER,
-            splitting=Splitting(block_size=self.block_size, max_groups=1),
+            splitting=self.splitting,
         )
         with self._clocked("plan"):
             return plan(self.env, request)
@@ -136,7 +136,8 @@ class Windows:
         """Process one window through all steps."""
         ref = self.plan()
         with self._clocked("read"):
-            read(self.env, ref, 0, caller=Caller(owner=_OWNER), job=SparkJob(), submitter=self)
+            for group in range(ref.groups):
+                read(self.env, ref, group, caller=Caller(owner=_OWNER), job=SparkJob(), submitter=self)
         with self._clocked("commit"):
             self.published = commit(self.env, ref, owner=_OWNER)
 

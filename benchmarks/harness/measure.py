@@ -120,14 +120,23 @@ def beside_others(
     """
     ours = times["blockread"]
     ratios = {name: of_it.best / ours.best for name, of_it in times.items()}
-    parts = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in floor.items())
     return replace(
         ratio_row(work, (times["Spark"], ours), amount),
         target=">= " + ", ".join(f"{target:g} x {name}" for name, target in targets.items()),
         met=all(ratios[name] >= target for name, target in targets.items()),
         peers={name: f"{of_it.show(*amount)}: {ratios[name]:.2f} x" for name, of_it in times.items()},
-        floor=f"{parts}: {ours.best / sum(floor.values()):.1f} x" if floor else "",
+        floor=_beside(ours, floor),
     )
+
+
+def floor_row(work: str, times: Times, amount: tuple[float, str], floor: Mapping[str, float]) -> Row:
+    """Return a row that is compared with its floor alone."""
+    return Row(work=work, rival="", ours=times.show(*amount), floor=_beside(times, floor))
+
+
+def _beside(ours: Times, floor: Mapping[str, float]) -> str:
+    parts = ", ".join(f"{name} {seconds:.2f} s" for name, seconds in floor.items())
+    return f"{parts}: {ours.best / sum(floor.values()):.1f} x" if floor else ""
 
 
 def limit_row(work: str, times: Times, limit: float, *, rival: str = "") -> Row:

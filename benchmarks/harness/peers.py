@@ -1,4 +1,4 @@
-"""DuckDB, polars, and what bounds every reader, each in a separate process with two threads.
+"""DuckDB, polars, and what bounds every reader, each in a separate process with two threads, or as many as cores.
 
 `python -m benchmarks.harness.peers SIDE WORK SOURCE TARGET` does the work once for each line of its standard input.
 """
@@ -20,7 +20,8 @@ from typing import IO
 from benchmarks.harness.data import CSV_SCHEMA, JSON_SCHEMA
 from benchmarks.harness.measure import Contender, Times
 
-_THREADS = 2
+_CORES = "BENCHMARK_CORES"
+_THREADS = int(os.environ.get(_CORES, "2"))
 _SCHEMAS = {"csv": CSV_SCHEMA, "quoted_csv": CSV_SCHEMA, "json_lines": JSON_SCHEMA}
 _PIECE = 2**20
 _DONE = "done"
@@ -148,10 +149,10 @@ class Peer:
 
 
 @contextmanager
-def peer(side: str, work: str, source: Path, folder: Path) -> Iterator[Peer]:
-    """Provide a process that does a work of a source into a folder."""
+def peer(side: str, work: str, source: Path, folder: Path, cores: int = 2) -> Iterator[Peer]:
+    """Provide a process that does a work of a source into a folder, on some cores."""
     command = [sys.executable, "-m", __name__, side, work, str(source), str(folder)]
-    limits = {"POLARS_MAX_THREADS": str(_THREADS)}
+    limits = dict.fromkeys((_CORES, "POLARS_MAX_THREADS"), str(cores))
     with subprocess.Popen(  # noqa: S603 - this program
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **limits}
     ) as process:
@@ -168,11 +169,11 @@ def peers(sides: Sequence[str], work: str, source: Path, folder: Path) -> Iterat
         yield {side: stack.enter_context(peer(side, work, source, folder / side)) for side in sides}
 
 
-def floor(work: str, source: Path, published: Path, folder: Path, rounds: int) -> dict[str, float]:
+def floor(work: str, source: Path, published: Path, folder: Path, rounds: int, cores: int = 2) -> dict[str, float]:
     """Return the seconds that reading a source alone takes, and those for writing what was published alone."""
     seconds = {}
     for side, read in (("read", source), ("Parquet", published)):
-        with peer(side, work, read, folder / side) as alone:
+        with peer(side, work, read, folder / side, cores) as alone:
             contender, times = alone.contender(), Times()
             for number in range(rounds + 1):
                 contender.prepare()

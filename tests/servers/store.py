@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -34,3 +36,12 @@ class Store:
     def stores(self, root: str) -> Stores:
         """Return what opens files below a root."""
         return Stores({root: dict(self.options)})
+
+    @property
+    def port(self) -> int:
+        """The port of loopback on which it listens for HTTP."""
+        return int(re.findall(r"http://127\.0\.0\.1:(\d+)", json.dumps(dict(self.options)))[0])
+
+    def behind(self, root: str, port: int) -> Stores:
+        """Return what opens files below a root through a proxy on this port."""
+        return Stores({root: json.loads(json.dumps(dict(self.options)).replace(f":{self.port}", f":{port}"))})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pathlib
 import random
-import re
 import threading
 import time
 from collections.abc import Iterator
@@ -249,8 +247,8 @@ def test_an_answer_that_is_cut_off_is_asked_for_again(request: pytest.FixtureReq
     root = store.new_root()
     uri = f"{root}/x.bin"
     store.stores(root).write_bytes_atomic(uri, content(1))
-    with running(Breaking(port_of(store), after=3 * MIB, cuts=2)) as proxy:
-        stores = behind(store, root, proxy.port)
+    with running(Breaking(store.port, after=3 * MIB, cuts=2)) as proxy:
+        stores = store.behind(root, proxy.port)
         version = stores.stat(uri)
         with open_version(stores, version, Bounds()) as file:
             assert ByteSource(file, size=version.size).read(0, version.size) == content(1)
@@ -265,8 +263,8 @@ def test_small_objects_are_fetched_at_once(request: pytest.FixtureRequest, name:
     root = store.new_root()
     for number in range(100):
         store.stores(root).write_bytes_atomic(f"{root}/in/{number:03d}", content(number, 1 + number))
-    with running(Slow(port_of(store), seconds=0.05)) as proxy:
-        stores = behind(store, root, proxy.port)
+    with running(Slow(store.port, seconds=0.05)) as proxy:
+        stores = store.behind(root, proxy.port)
         versions = list(list_files(stores, FileSource(root), now_s=time.time()))
         stores.write_bytes_atomic(f"{root}/in/050", content(1, 51))
         proxy.most = 0
@@ -274,13 +272,3 @@ def test_small_objects_are_fetched_at_once(request: pytest.FixtureRequest, name:
 
     assert found == [None if number == 50 else content(number, 1 + number) for number in range(100)]
     assert 2 < proxy.most <= REQUESTS
-
-
-def port_of(store: Store) -> int:
-    """Return the port of loopback on which a store listens."""
-    return int(re.findall(r"http://127\.0\.0\.1:(\d+)", json.dumps(dict(store.options)))[0])
-
-
-def behind(store: Store, root: str, port: int) -> Stores:
-    """Return what opens files below a root through a proxy on this port."""
-    return Stores({root: json.loads(json.dumps(dict(store.options)).replace(f":{port_of(store)}", f":{port}"))})
