@@ -18,7 +18,7 @@ REQUESTS = 32
 #: Bytes that are fetched at once.
 RANGE_BYTES = 4 * 2**20
 #: How many ranges are fetched before they are read, each of them held or in flight.
-MOST_AHEAD = 3
+MOST_AHEAD = 6
 
 _TRIES = 3  # at a range whose answer is cut off
 
@@ -26,7 +26,7 @@ _TRIES = 3  # at a range whose answer is cut off
 class RangedFile(io.RawIOBase):
     """A file as ranges of one version, several MiB at once; reads may come back short.
 
-    Each range that is read where the one before ended has another one fetched ahead, up to a few. So a read that ends
+    Each range that is read where the one before ended has two more fetched ahead, up to a few. So a read that ends
     early has fetched little in vain, and a long one does not wait for the network while its bytes are worked on.
 
     Args:
@@ -34,10 +34,14 @@ class RangedFile(io.RawIOBase):
         size: of the version, in bytes.
         name: of the file, for messages.
         range_bytes: what is fetched at once.
+        until: where reads are known to end, but for the rest of a record; what begins there is not fetched ahead.
     """
 
-    def __init__(self, fetch: Fetch, size: int, name: str, range_bytes: int = RANGE_BYTES) -> None:
+    def __init__(
+        self, fetch: Fetch, size: int, name: str, range_bytes: int = RANGE_BYTES, until: int | None = None
+    ) -> None:
         self._fetch, self._size, self.name, self._range = fetch, size, name, range_bytes
+        self._until = size if until is None else min(until, size)
         self._position = 0
         self._kept, self._kept_at = b"", 0
         self._ahead: deque[tuple[int, Future[bytes]]] = deque()  # the next ranges, by where they begin
@@ -96,8 +100,8 @@ class RangedFile(io.RawIOBase):
                 self._ahead.pop()[1].cancel()
             self._kept = self._get(self._position, want)
         behind = self._kept_at + len(self._kept) + self._range * len(self._ahead)
-        for start in range(behind, self._size, self._range):
-            if len(self._ahead) >= min(self._in_order, MOST_AHEAD):
+        for start in range(behind, self._until, self._range):
+            if len(self._ahead) >= min(2 * self._in_order, MOST_AHEAD):
                 break
             self._pool = self._pool or ThreadPoolExecutor(MOST_AHEAD, "blockread-ahead")
             self._ahead.append((start, self._pool.submit(self._get, start, self._range)))

@@ -32,8 +32,10 @@ from airflow_provider_blockread.storage.stores import Stores
 
 
 @contextmanager
-def open_version(stores: Stores, version: FileVersion, bounds: Bounds) -> Iterator[BinaryIO]:
+def open_version(stores: Stores, version: FileVersion, bounds: Bounds, until: int | None = None) -> Iterator[BinaryIO]:
     """Give a version of a file as a seekable binary file whose reads may come back short.
+
+    Of what begins at byte `until` or behind it, nothing is fetched before it is read.
 
     If the store accepts conditional requests, each of them names the version, and no other is needed. Otherwise the
     version is checked before and after, and if a read fails in between, to find out whether that is the cause. On the
@@ -48,7 +50,8 @@ def open_version(stores: Stores, version: FileVersion, bounds: Bounds) -> Iterat
     fetch = stores.pinned(version) if version.size else None
     with _named(version), _still_a_file(stores, version):
         if fetch is not None:
-            with RangedFile(_checked(stores, version, fetch), version.size, version.path) as ranges:
+            checked = _checked(stores, version, fetch)
+            with RangedFile(checked, version.size, version.path, until=until) as ranges:
                 yield cast("BinaryIO", ranges)
             return
         with _opened(stores, version, bounds) as file:

@@ -63,6 +63,21 @@ def test_ranges_are_fetched_ahead_of_reads_in_order() -> None:
     assert sorted(asked[3:]) == list(range(400, 400 + 100 * len(asked[3:]), 100))
 
 
+def test_nothing_is_fetched_ahead_behind_the_end_of_what_is_read() -> None:
+    """Only a read that goes on, as to the end of a record, fetches more."""
+    asked: list[int] = []
+
+    def fetch(start: int, end: int) -> bytes:
+        asked.append(start)
+        return DATA[start:end]
+
+    with RangedFile(fetch, len(DATA), "x", 100, until=450) as file:
+        assert b"".join(file.read(100) for _ in range(5)) == DATA[:500]
+        assert sorted(asked) == [0, 100, 200, 300, 400]
+        assert file.read(100) == DATA[500:600]
+    assert max(asked) == 500
+
+
 def test_a_range_ahead_that_fails_is_fetched_again_when_it_is_read() -> None:
     """The error is raised where the range is read, and a read that is tried again succeeds."""
     failed: list[int] = []

@@ -32,9 +32,11 @@ class Opening(Protocol):
 
 @contextmanager
 def open_version(
-    stores: Stores, version: FileVersion, fmt: RecordFormat, options: Opening
+    stores: Stores, version: FileVersion, fmt: RecordFormat, options: Opening, until: int | None = None
 ) -> Iterator[tuple[ByteSource, RecordFormat]]:
     """Open a planned file as exact reads, decoded if it is compressed, with the format as it applies to the file.
+
+    Of what begins at byte `until` or behind it, nothing is fetched before it is read.
 
     Raises:
         FileMissingError: when the file is gone.
@@ -51,5 +53,5 @@ def open_version(
     )
     if isinstance(fmt, MembersFormat) and codec_of(fmt, version.path) != PARQUET:
         fmt = fmt.with_index(read_index(stores.within(options.bounds), version.path))
-    with versions.open_version(stores, version, options.bounds) as file:
+    with versions.open_version(stores, version, options.bounds, until) as file:
         yield open_source(file, fmt, name=version.path, size=version.size, limits=limits)

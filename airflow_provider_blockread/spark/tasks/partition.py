@@ -64,7 +64,8 @@ def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> State
     for _, members in groupby(blocks, key=lambda block: block.file):
         of_file = list(members)
         version = of_file[0].version
-        with _named(spec, version), open_version(stores, version, fmt, spec.options) as (source, bound):
+        end = of_file[-1].end
+        with _named(spec, version), open_version(stores, version, fmt, spec.options, end) as (source, bound):
             for block in of_file:
                 start = min(max(block.start, source.data_offset), block.end)
                 maps.append((block.number, bound.scan(source, start, block.end).to_json()))
@@ -157,7 +158,7 @@ class _Task:
         version = blocks[0].version
         with (
             _named(self._spec, version),
-            open_version(self._stores, version, self._fmt, self._spec.options) as (source, fmt),
+            open_version(self._stores, version, self._fmt, self._spec.options, blocks[-1].end) as (source, fmt),
         ):
             decoder = self._decoder if fmt is self._fmt else fmt.decoder()
             self._file = OpenFile(source=source, fmt=fmt, decoder=decoder)
