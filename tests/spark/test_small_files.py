@@ -23,6 +23,7 @@ from airflow_provider_blockread.options import (
     AsRead,
     Bounds,
     Csv,
+    FileSource,
     Fixed,
     FormatOption,
     GenerationOptions,
@@ -37,8 +38,10 @@ from airflow_provider_blockread.records import make_format
 from airflow_provider_blockread.spark.tasks.joined_read import Together
 from airflow_provider_blockread.spark.tasks.partition import TaskReport, read_blocks
 from airflow_provider_blockread.spark.tasks.small_files import SmallFiles
+from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
 from tests.examples import examples
+from tests.servers.all import moto
 
 _COMMON = ("a", "1", " ", "\n", "\r", "\r\n", '"', "é", "\x00", b"\xef", b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b\x08")
 _CSV = (",", ",", "\n", '"', '""', "1,a\n", "2,b\n", "#", "\\")
@@ -246,3 +249,27 @@ def test_files_share_a_run_up_to_its_size_and_between_large_ones(tmp_path: Path)
     reader = SmallFiles(Stores(), options, make_format(Lines()))
 
     assert [len(run) for run in reader.runs([*blocks, packed, *split, *blocks[:2]], {})] == [6, 2, 1, 1, 1, 2, 2]
+
+
+def test_objects_of_one_task_are_read_together_or_each_by_itself() -> None:
+    """Small ones share a chunk, larger ones have one each; one that was overwritten is left to be read alone."""
+    sizes = [3, 0, 2 * 2**20, 5, 5 * 2**20, 7, 900_000, 9]
+    with moto() as store:
+        root = store.new_root()
+        stores = store.stores(root)
+        for number, size in enumerate(sizes):
+            stores.write_bytes_atomic(f"{root}/{number}", str(number).encode() * size)
+        versions = list(list_files(stores, FileSource(root), now_s=4e9))
+        blocks = [Block(n, 0, n, v, 0, v.size, 0, v.size) for n, v in enumerate(versions) if v.size]
+        options = GenerationOptions(record_format=Lines(encoding="binary"), sink=ParquetSink("/nowhere"))
+        reader = SmallFiles(stores, options, make_format(options.record_format))
+
+        read = list(reader.read(blocks, {}))
+        stores.write_bytes_atomic(f"{root}/3", b"other")
+        after = list(reader.read(blocks, {}))
+
+    together = [found for found in read if isinstance(found, Together)]
+    values = [value for found in together for value in found.rows.batch["value"].to_pylist()]
+    assert [len(f.rows.blocks) if isinstance(f, Together) else f for f in read] == [1, 1, 1, [blocks[3]], 3]
+    assert values == [str(n).encode() * size for n, size in enumerate(sizes) if 0 < size < 4 * 2**20]
+    assert [found for found in after if isinstance(found, list)] == [[blocks[2]], [blocks[3]]]

@@ -18,9 +18,11 @@ from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.ranges import REQUESTS
 from airflow_provider_blockread.storage.versions import open_version
+from airflow_provider_blockread.storage.whole import read_whole
 from tests.servers.all import s3_client
-from tests.servers.proxies import Breaking, running
+from tests.servers.proxies import Breaking, Slow, running
 from tests.servers.store import Store
 
 MIB = 2**20
@@ -252,3 +254,36 @@ def test_an_answer_that_is_cut_off_is_asked_for_again(request: pytest.FixtureReq
             assert ByteSource(file, size=version.size).read(0, version.size) == content(1)
 
     assert proxy.made == 2
+
+
+@pytest.mark.parametrize("name", ["moto", "azurite", "gcs"])
+def test_small_objects_are_fetched_at_once(request: pytest.FixtureRequest, name: str) -> None:
+    """Many requests wait at once, but no more than may; what was overwritten since it was planned is not read."""
+    store: Store = request.getfixturevalue(name)
+    root = store.new_root()
+    for number in range(100):
+        store.stores(root).write_bytes_atomic(f"{root}/in/{number:03d}", content(number, 1 + number))
+    with running(Slow(store.port, seconds=0.05)) as proxy:
+        stores = store.behind(root, proxy.port)
+        versions = list(list_files(stores, FileSource(root), now_s=time.time()))
+        stores.write_bytes_atomic(f"{root}/in/050", content(1, 51))
+        proxy.most = 0
+        found = list(read_whole(stores, versions, Bounds()))
+
+    assert found == [None if number == 50 else content(number, 1 + number) for number in range(100)]
+    assert 2 < proxy.most <= REQUESTS
+
+
+def test_objects_on_the_way_are_bounded_in_memory(moto: Store) -> None:
+    """Of objects of 6 MiB, no more than two are on the way or held at once, and all are read in order."""
+    root = moto.new_root()
+    for number in range(6):
+        moto.stores(root).write_bytes_atomic(f"{root}/{number}", content(number, 6 * MIB))
+    with running(Slow(moto.port, seconds=0.05)) as proxy:
+        stores = moto.behind(root, proxy.port)
+        versions = list(list_files(stores, FileSource(root), now_s=time.time()))
+        proxy.most = 0
+        found = read_whole(stores, versions, Bounds())
+
+        assert [data == content(number, 6 * MIB) for number, data in enumerate(found)] == [True] * 6
+    assert proxy.most == 2

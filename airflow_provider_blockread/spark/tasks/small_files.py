@@ -36,7 +36,8 @@ from airflow_provider_blockread.storage.stores import Stores
 from airflow_provider_blockread.storage.whole import SMALL_BYTES, may_read_whole, read_whole
 
 _MOST_FILES = 4096  # read together
-_UNSEARCHED_BYTES = 4 * 2**20
+# Of formats that search no byte for the ends of records, which need not fit the processor's cache: a file, and a run.
+_UNSEARCHED_FILE, _UNSEARCHED_RUN = 2**20, 4 * 2**20
 _MOST_CUT_SHORT = 8  # files that end inside a record, before the rest of their run is read alone
 _PLAIN = ("utf-8", "binary")  # encodings
 _SPECIAL = (*MAGICS.values(), *BYTE_ORDER_MARKS.values())  # heads of files that may be compressed or encoded otherwise
@@ -64,9 +65,10 @@ class SmallFiles:
         self._stores, self._fmt, self._policies, self._bounds = stores, fmt, options.policies, options.bounds
         built_in = not isinstance(options.record_format, CustomFormat)
         joins = built_in and isinstance(fmt, BaseFormat) and fmt.file_end is not None and fmt.encoding in _PLAIN
-        searched = bool(getattr(fmt, "file_end", None))  # its bytes are, for records: best while they are in the cache
-        self._run_bytes = PIECE_BYTES if searched else _UNSEARCHED_BYTES
-        self._local_bytes = SMALL_BYTES if searched else _UNSEARCHED_BYTES // 4
+        searches = isinstance(fmt, BaseFormat) and bool(fmt.file_end)
+        self._local_bytes, self._run_bytes = (
+            (SMALL_BYTES, PIECE_BYTES) if searches else (_UNSEARCHED_FILE, _UNSEARCHED_RUN)
+        )
         self._most_bytes = self._policies.max_record_bytes if joins else -1
         self._bound: _Bound | None = None  # of the last file
 
