@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -147,10 +148,16 @@ def iceberg_on_postgres(place: str, **options: Any) -> IcebergSink:
 
 
 def opened_iceberg(place: str, make: Callable[[str], IcebergSink] = iceberg) -> Table:
-    """Return that table, as another program loads it."""
+    """Return that table, as another program loads it; its catalog is closed with it."""
     option = make(place)
-    with load_catalog(option.catalog, **option.catalog_properties) as catalog:
-        return catalog.load_table(option.uri)
+    catalog = load_catalog(option.catalog, **option.catalog_properties)
+    try:
+        table = catalog.load_table(option.uri)
+    except NoSuchTableError:
+        catalog.close()
+        raise
+    weakref.finalize(table, catalog.close)
+    return table
 
 
 def rewrite_iceberg(place: str) -> None:

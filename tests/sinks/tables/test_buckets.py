@@ -70,7 +70,8 @@ class _Table:
             found = pl.read_delta(self._option.uri, storage_options=reading)
         else:
             known = {**self._option.catalog_properties, **iceberg_io_properties(self._root, options)}
-            table = load_catalog("default", **known).load_table("db.events")
+            with load_catalog("default", **known) as catalog:
+                table = catalog.load_table("db.events")
             found = pl.scan_iceberg(table, storage_options=reading).collect()
         return sorted(found["value"]) if found.columns else []
 

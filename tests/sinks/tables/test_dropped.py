@@ -35,7 +35,8 @@ def drop(bench: Bench) -> None:
     if bench.kind == "delta":
         shutil.rmtree(bench.place)
     elif bench.kind == "iceberg":
-        _catalog(bench).drop_table(bench.option.uri)
+        with _catalog(bench) as catalog:
+            catalog.drop_table(bench.option.uri)
         shutil.rmtree(bench.place)
     else:
         with psycopg.connect(own_postgres()) as connection:
@@ -48,7 +49,8 @@ def make_another(bench: Bench) -> None:
     if bench.kind == "delta":
         write_deltalake(bench.place, rows)
     elif bench.kind == "iceberg":
-        _catalog(bench).create_table(bench.option.uri, schema=rows.schema)
+        with _catalog(bench) as catalog:
+            catalog.create_table(bench.option.uri, schema=rows.schema)
     else:
         with psycopg.connect(own_postgres()) as connection:
             connection.execute(f"CREATE TABLE {bench.option.uri} (value bigint, _window text)")

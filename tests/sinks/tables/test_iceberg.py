@@ -161,9 +161,9 @@ def test_a_table_of_another_schema(bench: Bench, columns: dict[str, Any], proble
     """Refused before anything is read where the columns are known, else at the commit."""
     option = bench.option
     assert isinstance(option, IcebergSink)
-    catalog = load_catalog(option.catalog, **option.catalog_properties)
-    catalog.create_namespace_if_not_exists("db")
-    catalog.create_table(option.uri, schema=pa.table(columns).schema)
+    with load_catalog(option.catalog, **option.catalog_properties) as catalog:
+        catalog.create_namespace_if_not_exists("db")
+        catalog.create_table(option.uri, schema=pa.table(columns).schema)
     with pytest.raises(OptionsError, match=problem):
         bench.sink.prepare(pa.schema([("value", pa.string())]), "")
     with pytest.raises(ProofError, match=problem):
