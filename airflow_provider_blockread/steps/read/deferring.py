@@ -98,11 +98,18 @@ class DeferredScan:
         """Take what the application left; where a file must be excluded for that, submit another one and return that.
 
         Raises:
+            FencedError: when another try has submitted an application since.
             BlockReadError: as `scan` does, or the problem: why the application will not answer.
         """
         planned = self._planned()
         if planned is None:
             return None
+        if waiting.name != scan_name(self.ref.window, planned.epoch):
+            msg = (
+                f"window {self.ref.window}: its scan is at epoch {planned.epoch}, so the application {waiting.name}"
+                " that this task has waited for is fenced; retry, which scans what is not scanned yet"
+            )
+            raise FencedError(msg)
 
         def check(_: ScanSpec) -> Waiting:
             if problem is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.errors import SparkJobError
+from airflow_provider_blockread.errors import FencedError, SparkJobError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.layout import name_before
 from airflow_provider_blockread.exchange.model import Submission
@@ -109,8 +109,12 @@ def test_each_try_to_scan_is_told_apart(task: Task) -> None:
     assert not poll(task.pipe.env, second).ended
     assert first.spec_hash != second.spec_hash
     assert name_before(second.name) == first.name
+    with pytest.raises(FencedError, match=r"its scan is at epoch 2, so the application .*-scan-e1 .* is fenced; retry"):
+        scan.resume(first, SparkJobError("late"))
+    assert read_stop(stores, second.submission) is None
     assert [task.cluster.work(), task.cluster.work()] == [False, True]
     assert scan.resume(second) is None
+    assert scan.start() is None
 
 
 def test_a_vigil_ends_when_a_driver_does() -> None:

@@ -249,6 +249,11 @@ CATALOG: list[Entry] = [
         "is fenced; retry",
         "tests/pipeline/deferred/test_reading.py::test_a_cleared_task_does_not_wait_for_the_application_before",
     ),
+    Remedy(
+        "steps/read/deferring.py",
+        "is fenced; retry",
+        "tests/pipeline/deferred/test_scanning.py::test_each_try_to_scan_is_told_apart",
+    ),
     Remedy("steps/read/checking.py", "result file", "tests/pipeline/read/test_bad_state.py::test_foreign_result"),
     Remedy("steps/read/checking.py", "set scope='group'", f"{_FRAMES}::test_a_window_in_several_groups"),
     Remedy("steps/upkeep/rebuilding.py", "name a window", f"{_HERE}/test_commands.py::test_windows_to_read_again"),
