@@ -61,7 +61,28 @@ def quick_times(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
     Raises:
         ArrowInvalid: when they do not, or a text is not a time.
     """
-    sample = next((text.as_py() for text in texts if text.is_valid), "")
-    if re.search(_EXCESS_DIGITS[kind.unit], sample):
+    sample = _sample(texts)
+    if _has_excess_digits(sample, kind):
         texts = pc.replace_substring_regex(texts, _EXCESS_DIGITS[kind.unit], r"\1")
-    return pc.cast(pc.cast(texts, kind if re.search(_ZONE, sample) else pa.timestamp(kind.unit)), kind)
+    return pc.cast(pc.cast(texts, _form(sample, kind)), kind)
+
+
+def parsed_as(texts: pa.StringArray, kind: pa.DataType) -> pa.DataType | None:
+    """Return the type of times that a parser makes of texts written as the first one; None where digits must be cut.
+
+    What it makes needs a cast to `kind` only.
+    """
+    sample = _sample(texts)
+    return None if _has_excess_digits(sample, kind) else _form(sample, kind)
+
+
+def _sample(texts: pa.StringArray) -> str:
+    return next((text.as_py() for text in texts if text.is_valid), "")
+
+
+def _has_excess_digits(text: str, kind: pa.DataType) -> bool:
+    return re.search(_EXCESS_DIGITS[kind.unit], text) is not None
+
+
+def _form(text: str, kind: pa.DataType) -> pa.DataType:
+    return kind if re.search(_ZONE, text) else pa.timestamp(kind.unit)

@@ -8,7 +8,7 @@ neighbours: fields are those of Python's `csv`, and each value is converted by i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -19,6 +19,7 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import OptionsError, RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records.columns.schema import parse_schema
+from airflow_provider_blockread.records.columns.times import parsed_as
 from airflow_provider_blockread.records.columns.values import typed
 from airflow_provider_blockread.records.csv.fields import dialect_of, names_by_place
 from airflow_provider_blockread.records.csv.rescue import RescuingCsvDecoder
@@ -133,6 +134,7 @@ class CsvDecoder:
         self._option, self._places = option, places
         self._expect_bad = False  # the previous chunk had bad records, so this one may
         self._as_bytes: dict[int, pa.DataType] = {}  # fields in which there were values that did not fit
+        self._times: dict[int, pa.DataType] | None = None  # fields, as Arrow's csv parser can make them
         self._splitter = RowSplitter(dialect_of(option), places.width, option.null)
         self._quick = {
             place: field.type if _is_direct(field.type) else pa.binary()
@@ -166,13 +168,17 @@ class CsvDecoder:
 
     def _decode_quickly(self, chunk: Chunk) -> Decoded | None:
         """Return the rows of a chunk that Arrow's parser converts without any misfit, or None."""
-        fields = self._splitter.split_typed(chunk, self._quick)
+        fields = self._split_quickly(chunk)
         if fields is None:
             return None
+        if self._times is None:
+            self._times = dict(self._types_of_times(fields))
         columns = []
         for field, place in zip(self.schema, self._places.columns, strict=True):
             array = fields[place] if place is not None else pa.nulls(len(chunk.ends), field.type)
-            if array.type != field.type:
+            if pa.types.is_timestamp(array.type):
+                array = array.cast(field.type)
+            elif array.type != field.type:
                 array, misfits = typed(array, field.type, valid=True)
                 if len(misfits):
                     return None
@@ -180,6 +186,22 @@ class CsvDecoder:
                 return None
             columns.append(array)
         return Decoded(batch=pa.RecordBatch.from_arrays(columns, schema=self.schema))
+
+    def _split_quickly(self, chunk: Chunk) -> dict[int, pa.Array] | None:
+        """Return the fields by their place, times as such if they are written as those of the first chunk, or None."""
+        if self._times and (fields := self._splitter.split_typed(chunk, self._quick | self._times)):
+            return fields
+        fields = self._splitter.split_typed(chunk, self._quick)
+        if fields is not None and self._times:
+            self._times = {}  # each chunk would be parsed twice
+        return fields
+
+    def _types_of_times(self, fields: Mapping[int, pa.Array]) -> Iterator[tuple[int, pa.DataType]]:
+        for field, place in zip(self.schema, self._places.columns, strict=True):
+            if place is not None and pa.types.is_timestamp(field.type):
+                kind = parsed_as(fields[place].cast(pa.string()), field.type)
+                if kind is not None:
+                    yield place, kind
 
     def _column(self, rows: SplitRows, number: int, reasons: dict[int, str]) -> pa.Array:
         """Return a column's values, null where one does not fit, and add to `reasons` why."""

@@ -124,19 +124,22 @@ class QuotePairs:
     def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int] | None:
         """Return the bytes LF and CR of `buffer` that end rows, and the mode after it; None where a quote is text."""
         data = np.frombuffer(buffer, np.uint8)
-        ends = data == _LF
+        found = data == _LF
         if b"\r" in buffer:
-            ends |= data == _CR
-        marks = np.flatnonzero(ends)
+            found |= data == _CR
         behind = int(self._modes[data[-1]]) if len(data) else mode
         inside = int(mode == self._inside)
         if self._quote is None or self._quote not in buffer:
+            marks = np.flatnonzero(found)
             return (marks[:0], mode) if inside else (marks, behind)
-        quotes = np.flatnonzero(data == self._mark)
+        found |= data == self._mark
+        places = np.flatnonzero(found)
+        are_quotes = data.take(places) == self._mark
+        quotes = places[are_quotes]
         if not self._all_open_fields(data, quotes[inside::2], fresh=mode in self._fresh):
             return None
-        outside = (np.searchsorted(quotes, marks) + inside) & 1 == 0
-        return marks[outside], self._inside if (len(quotes) + inside) & 1 else behind
+        within = np.cumsum(are_quotes.view(np.uint8), dtype=np.uint8) & 1 != inside  # a sum that wraps keeps its parity
+        return places[~(within | are_quotes)], self._inside if (len(quotes) + inside) & 1 else behind
 
     def _all_open_fields(self, data: npt.NDArray[np.uint8], openers: Offsets, *, fresh: bool) -> bool:
         if len(openers) and openers[0] == 0:

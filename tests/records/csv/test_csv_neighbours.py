@@ -39,3 +39,30 @@ def test_rows_do_not_depend_on_their_neighbours(rows: list[list[str]]) -> None:
     assert repr(found[1:]) == repr([row for rows_of_one, _, _ in alone for row in rows_of_one[1:]])
     assert bad == {place: reason for place, reason in bad_beside.items() if place <= len(lines)}
     assert bad == {place: one[1][1] for place, one in enumerate(alone, start=1) if one[1]}
+
+
+TIMES = Csv(schema="at timestamp, local timestamp_ntz, n int", null="NA")
+_FORMS = ["", "NA", "2024-05-01", "2024-05-01 06", "2024-05-01T06:07", " 2024-05-01T06:07:08 ", "2024-05-01T06:07:08.1"]
+_ZONES = ["", "", "Z", "+02:00", "-0130", "+02", " Z"]
+
+times = st.builds(
+    "{}{}{}".format,
+    st.sampled_from([*_FORMS, "2024-05-01T06:07:08", "2024-02-30T06:07:08", "2024-05-01T06:07:08.123456", "x"]),
+    st.sampled_from(["", "", "7"]),
+    st.sampled_from(_ZONES),
+)
+
+
+@examples(300)
+@example(rows=[["2024-05-01T06:07:08Z", "2024-05-01T06:07:08", "1"]] * 3 + [["2024-05-01", "", "1"]] * 3)
+@given(
+    rows=st.lists(st.tuples(times, times | times.map('"{}"'.format), st.sampled_from("12x")), min_size=1, max_size=9)
+)
+def test_times_do_not_depend_on_the_chunk_before(rows: list[list[str]]) -> None:
+    """Chunks of a row or two, each written otherwise than the one before, give the rows of one chunk."""
+    data = "".join(",".join(row) + "\n" for row in rows).encode()
+    found, bad, _ = decode(data, TIMES)
+    small, bad_of_small, _ = decode(data, TIMES, chunk_bytes=64)
+
+    assert repr(found) == repr(small)
+    assert bad == bad_of_small
