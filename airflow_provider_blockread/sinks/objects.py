@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from datetime import date, datetime, time
+from datetime import MAXYEAR, MINYEAR, date, datetime, time
 from decimal import Decimal
 
 import numpy as np
@@ -19,6 +19,7 @@ from airflow_provider_blockread.sinks.conform import check_schema
 from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
+_STRING = pa.large_string()  # whatever a batch holds, its objects fit
 
 
 class JsonObjects(TextLines):
@@ -35,14 +36,12 @@ class JsonObjects(TextLines):
 
     def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
         """Return the objects."""
-        encode, texts = _ENCODER.encode, []
-        for row, found in enumerate(batch.to_pylist()):
-            try:
-                texts.append(encode(found))
-            except ValueError as error:
-                msg = f"JSON has no number for a value of the row ({error}); replace NaN and infinity in a function"
-                raise RowError(msg, row) from error
-        return "\n".join([*texts, ""]).encode(), b""
+        parts: list[pa.LargeStringArray | str] = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            parts += [f"{',' if parts else '{'}{_ENCODER.encode(name)}:", _json_texts(column)]
+        lines = _joined(*parts, "}\n")
+        _, offsets, text = lines.buffers()
+        return text.slice(0, int(np.frombuffer(offsets, np.int64)[len(lines)])), b""
 
 
 class CsvRows:
@@ -102,6 +101,62 @@ def columns_misfit(schema: pa.Schema) -> str:
     except FunctionError as error:
         return str(error)
     return ""
+
+
+def _json_texts(column: pa.Array) -> pa.LargeStringArray:
+    """Return the values of a column as JSON has them."""
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        texts = column.cast(_STRING)
+    elif pa.types.is_floating(kind) and pc.all(pc.is_finite(column)).as_py() is not False:
+        texts = pc.replace_substring_regex(column.cast(pa.float64()).cast(_STRING), r"^(-?[0-9]+)$", r"\1.0")
+    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        texts = _quoted(column.cast(_STRING))
+    elif pa.types.is_date32(kind) and _are_of_years(column):
+        texts = _joined('"', column.cast(_STRING), '"')
+    elif pa.types.is_timestamp(kind) and kind.unit != "ns" and kind.tz in {None, "UTC"} and _are_of_years(column):
+        texts = _instants(column)
+    else:
+        texts = pa.array(_each(column), _STRING)
+    return pc.fill_null(texts, "null")
+
+
+def _quoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Return texts in quotes; what must be escaped in them is rare."""
+    special = pc.fill_null(pc.match_substring_regex(texts, r'["\\\x00-\x1f]'), fill_value=False)
+    made = _joined('"', texts, '"')
+    if not pc.any(special).as_py():
+        return made
+    escaped = [_ENCODER.encode(text) for text in texts.filter(special).to_pylist()]
+    return pc.replace_with_mask(made, special, pa.array(escaped, _STRING))
+
+
+def _are_of_years(days: pa.Array) -> bool:
+    """Return whether all years of dates or instants have four digits, as in Python."""
+    years = pc.min_max(pc.year(days)).as_py()
+    return years["min"] is None or (years["min"] >= MINYEAR and years["max"] <= MAXYEAR)
+
+
+def _instants(column: pa.TimestampArray) -> pa.LargeStringArray:
+    """Return instants as `datetime.isoformat` writes them: without a fraction where it is zero, else microseconds."""
+    texts = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.timestamp("us")).cast(_STRING)
+    texts = pc.replace_substring_regex(pc.utf8_replace_slice(texts, 10, 11, "T"), r"\.000000$", "")
+    return _joined('"', texts, '"' if column.type.tz is None else '+00:00"')
+
+
+def _joined(*parts: pa.LargeStringArray | str) -> pa.LargeStringArray:
+    """Return texts one after the other; null where one of them is."""
+    texts = [pa.scalar(part, _STRING) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*texts, pa.scalar("", _STRING))
+
+
+def _each(column: pa.Array) -> Iterator[str | None]:
+    for row, value in enumerate(column.to_pylist()):
+        try:
+            yield None if value is None else _ENCODER.encode(value)
+        except ValueError as error:
+            msg = f"JSON has no number for a value of the row ({error}); replace NaN and infinity in a function"
+            raise RowError(msg, row) from error
 
 
 def _text(value: object) -> object:

@@ -19,6 +19,7 @@ from airflow_provider_blockread.errors import FunctionError, OptionsError, RowEr
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import CsvSink
 from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.objects import JsonObjects
 from airflow_provider_blockread.storage import uris
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS, STORES, Bench, opened
@@ -55,6 +56,38 @@ def test_json_lines_come_back(batches: list[list[tuple[Any, ...]]], codec: str) 
             assert [tuple(row.values()) for row in found] == [row for rows in batches for row in rows]
         assert [bench.sink.count(file) for file in files] == [file.rows for file in files]
         assert sum(file.rows for file in files) == sum(map(len, batches))
+
+
+_VALUES: dict[pa.DataType, st.SearchStrategy[Any]] = {
+    pa.bool_(): st.booleans(),
+    pa.uint64(): st.integers(0, 2**64 - 1),
+    pa.float64(): st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from([0.0, -0.0, 1.0, 1e15, 1e16, 1e-5]),
+    pa.float32(): st.floats(width=32, allow_nan=False, allow_infinity=False),
+    pa.string(): _TEXT | st.sampled_from(['"', "\\", "\x1f", "\x7f", "\n", "\u2028"]),
+    pa.large_string(): _TEXT,
+    pa.date32(): st.dates(),
+    pa.timestamp("us"): st.datetimes(),
+    pa.timestamp("s"): st.datetimes().map(lambda at: at.replace(microsecond=0)),
+    pa.timestamp("ms", "UTC"): st.datetimes().map(lambda at: at.replace(microsecond=7000, tzinfo=UTC)),
+    pa.timestamp("us", "UTC"): st.datetimes(timezones=st.just(UTC)),
+    pa.timestamp("us", "Asia/Tokyo"): st.datetimes(timezones=st.just(UTC), min_value=datetime(2000, 1, 1)),  # noqa: DTZ001
+    pa.list_(pa.int8()): st.lists(st.integers(-128, 127), max_size=2),
+}
+
+
+@given(data=st.data(), kind=st.sampled_from(list(_VALUES)))
+def test_columns_become_the_objects_that_their_rows_become(data: st.DataObject, kind: pa.DataType) -> None:
+    """Each line is the object of its row, although columns are written at once; times are as in ISO 8601."""
+    values = data.draw(st.lists(st.none() | _VALUES[kind], max_size=5))
+    batch = pa.record_batch({'é"': pa.array(values, kind), "n": pa.array(range(len(values)))})
+    text, rest = (bytes(part) for part in JsonObjects().encode(batch))
+    rows = [json.dumps(row, default=lambda at: at.isoformat(), ensure_ascii=False) for row in batch.to_pylist()]
+
+    assert rest == b""
+    assert repr([json.loads(line) for line in text.decode().split("\n")[:-1]]) == repr(
+        [json.loads(row) for row in rows]
+    )
 
 
 @given(batches=st.lists(_ROWS, max_size=3), delimiter=st.sampled_from([",", ";", "\t", "|"]), header=st.booleans())
