@@ -44,7 +44,7 @@ def duckdb_copy(work: str, source: Path, target: Path) -> Side:
         "whole_files": f"SELECT content AS value FROM read_text('{source}/**/*.log')",  # noqa: S608 - ours
     }
     connection = duckdb.connect()
-    connection.execute(f"SET threads = {_THREADS}; SET TimeZone = 'UTC'")
+    connection.execute(f"SET threads = {_THREADS}; SET TimeZone = 'UTC'; SET temp_directory = '{target}'")
     query = queries[work.removeprefix("quoted_")]
     copy = f"COPY ({query}) TO '{target}/all.parquet' (FORMAT parquet, COMPRESSION snappy)"
     return lambda: connection.execute(copy) and None
