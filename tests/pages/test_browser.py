@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,7 +96,8 @@ def test_axe_finds_nothing_and_all_fits(browser: Browser, lake: Lake, site: str,
 
     assert {path: lines for path, lines in found.items() if lines} == {}
     assert {url for url in asked if not url.startswith((f"{site}/", "data:"))} == set()
-    assert [line for line in said if "404" not in line] == []  # the address that leads nowhere
+    assert len([line for line in said if "404" in line]) == 1  # the address that leads nowhere
+    assert [line for line in said if "404" not in line] == []
 
 
 def test_axe_finds_nothing_in_dialogs(browser: Browser, lake: Lake, site: str) -> None:
@@ -147,6 +149,50 @@ def test_the_keyboard_reaches_windows_in_the_chart(wide: BrowserContext, lake: L
     assert first == "Skip to the content"
 
 
+def test_a_strip_says_what_it_shows_on_hover_and_on_focus(wide: BrowserContext, lake: Lake, site: str) -> None:
+    """The receipt of a block is below the strip; arrows go from block to block, and Enter to its line."""
+    page = wide.new_page()
+    page.goto(site + lake.file("good.csv"))
+    blocks, said = page.locator("svg.strip a"), page.locator("svg.strip + .readout")
+    labels = [str(blocks.nth(number).get_attribute("aria-label")) for number in range(blocks.count())]
+    before = said.inner_text()
+    blocks.nth(2).hover()
+    hovered = said.inner_text()
+    page.mouse.move(0, 0)
+    after = said.inner_text()
+    blocks.first.focus()
+    found = [said.inner_text()]
+    for key in ("ArrowRight", "ArrowRight", "ArrowLeft", "End", "Home"):
+        page.keyboard.press(key)
+        found.append(said.inner_text())
+    page.keyboard.press("Enter")
+    page.locator("tr:target").wait_for()
+
+    assert before == after == "10 blocks of the file"
+    assert hovered == labels[2]
+    assert re.fullmatch(
+        r"block \d+: done, bytes 0 to 40, group 0, \d+ records, 0 bad, first record at byte 10", labels[0]
+    )
+    assert found == [labels[0], labels[1], labels[2], labels[1], labels[-1], labels[0]]
+    assert page.locator("svg.strip a[tabindex='0']").count() == 1
+    assert page.locator("tr:target td").first.inner_text() == labels[0].split()[1].rstrip(":")
+
+
+def test_a_calendar_says_what_a_day_has(wide: BrowserContext, site: str) -> None:
+    """On hover, below it; a day opens the windows of its intervals."""
+    page = wide.new_page()
+    page.goto(f"{site}/tabs/dag?dag_id=clicks")
+    day = page.locator(".calendar a.day").last
+    label = day.get_attribute("title")
+    day.hover()
+    said = page.locator(".calendar + .readout").inner_text()
+    day.click()
+    page.wait_for_url("**/feeds/1?day=*")
+
+    assert said == label
+    assert page.locator("tbody tr").count() >= 2
+
+
 def test_the_reader_chooses_light_or_dark_and_it_stays(wide: BrowserContext, site: str) -> None:
     """The switch changes the colours of this page, and of the next ones."""
     page = wide.new_page()
@@ -177,17 +223,20 @@ def test_blocks_and_records_move_without_reload(wide: BrowserContext, lake: Lake
     page.on("request", lambda request: live.append(request) if _is_live(request) else None)
     page.goto(site + lake.window("third"))
     page.evaluate("window.kept = true")
+    page.locator("[data-live] svg.strip a").first.focus()
     before = page.locator("tbody tr").first.inner_text()
     assert claim is not None
     record_progress(pipe.env.ledger, claim, Tally(blocks=2, records=12, bad_records=0, bytes=80))
     page.locator("td", has_text="2 of 5").wait_for(timeout=15_000)
     kept, asked = page.evaluate("window.kept"), len(live)
+    focused = page.evaluate("document.activeElement.closest('[data-live] svg.strip') !== null")
     pipe.pass_seconds(120)
     page.locator(".lead .k-stalled").wait_for(timeout=15_000)
     page.wait_for_load_state("networkidle")
 
     assert "0 of 5" in before
     assert kept is True
+    assert focused  # what moves does not take the focus away
     assert 1 <= asked <= 4
     assert page.evaluate("window.kept") is None  # reloaded, since more has changed than what moves
 

@@ -6,16 +6,20 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import event
 
 from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.overview.calendar import feed_days
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import find_files, left_out_files, waiting_files
 from airflow_provider_blockread.ledger.overview.health import ledger_health
+from airflow_provider_blockread.ledger.overview.late import late_files_of
 from airflow_provider_blockread.ledger.overview.window import file_pieces, named_files
 from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
 from airflow_provider_blockread.ledger.schema.tables import files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.groups import fail_group
+from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options import nanoseconds
 from airflow_provider_blockread.pages.display.conditions import condition_of
 from airflow_provider_blockread.pages.display.upcoming import NextWindow, next_window
@@ -145,6 +149,43 @@ def test_filters_choose_windows_by_what_they_are(ledger: Ledger) -> None:
     assert keys(WindowFilter(rebuilt=True)) == []
     assert len(keys(WindowFilter(day=ledger.now().replace(hour=0)))) == 3
     assert keys(WindowFilter(day=ledger.now() - timedelta(days=2))) == []
+
+
+def test_a_day_has_the_windows_of_its_intervals(ledger: Ledger, clock: Clock) -> None:
+    """A backfilled window belongs to the day of its interval, as in the calendar, and not to that of its plan."""
+    day = clock().replace(hour=0)
+    past = day - timedelta(days=20)
+    hour = (nanoseconds(past), nanoseconds(past + timedelta(hours=1)))
+    close_empty_window(ledger, FEED, "backfilled", owner="me", interval_ns=hour)
+    close_empty_window(ledger, FEED, "by hand", owner="me")
+    found = {when: [row.window.key for row in list_page(ledger, 1, WindowFilter(day=when))] for when in (past, day)}
+    counted = {one.date: one.windows for one in feed_days(ledger, [1], 30)[1] if one.windows}
+
+    assert found == {past: ["backfilled"], day: ["by hand"]}
+    assert counted == {past.date(): 1, day.date(): 1}
+
+
+def test_late_files_of_many_feeds_are_found_at_once(ledger: Ledger) -> None:
+    """As many as for each feed alone, also where intervals overlap, in no more statements for more feeds."""
+    feeds_ = [FEED, "second", "third", "none"]
+    for number, feed in enumerate(feeds_[:3]):
+        for start in (0, 10, 20):
+            close_empty_window(ledger, feed, f"{start:02d}", owner="me", interval_ns=(start, start + 10))
+        if number != 1:
+            close_empty_window(ledger, feed, "whole", owner="me", interval_ns=(0, 25 + number))
+        times = range(number, 60, 3 + number)
+        record_files(ledger, feed, [version(f"{feed}-{time}", mtime_ns=time) for time in times], complete=False)
+    record_files(ledger, "none", [version("x")], complete=False)
+    numbers = {row.name: row.id for row in feeds_at_a_glance(ledger)}
+    asked: list[str] = []
+    with ledger.reading() as connection:
+        event.listen(connection.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    found = late_files_of(ledger, list(numbers.values()))
+
+    assert sum(one.startswith("SELECT") for one in asked) == 2
+    assert found == {numbers[feed]: late_files(ledger, feed, (0, 0)) for feed in feeds_}
+    assert found[numbers[FEED]].files == 10
+    assert late_files_of(ledger, []) == {}
 
 
 def test_late_files_are_those_of_intervals_that_are_planned(ledger: Ledger) -> None:

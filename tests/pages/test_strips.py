@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.pages.app import make_app
-from airflow_provider_blockread.pages.display.dumps import text_of
+from airflow_provider_blockread.pages.display.dumps import Passage, passage, text_of
 from airflow_provider_blockread.pages.display.words import begins
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.clock import Clock
@@ -47,6 +47,48 @@ def test_bytes_of_a_record_read_as_text() -> None:
     assert text_of("Größe\t1\r\n".encode()) == "Größe⇥1␍⏎"
     assert text_of(b"\xff\x00,") == "\\xff\x00,"  # the template escapes what does not print
     assert text_of(b"x" * 1120) == "x" * 120 + " … 1,000 bytes more"
+
+
+def test_lines_around_a_record_are_whole() -> None:
+    """A line that is cut is left out before it, unless nothing else is there; no more than five on each side."""
+    data = b"".join(b"%d\r\n" % n for n in range(20, 40))
+    found = passage(data, 100, mark=(140, 142))
+    assert found is not None
+    assert found.before == "25\r\n26\r\n27\r\n28\r\n29\r\n".replace("\r", "␍")
+    assert found.marked == "30"
+    assert found.after.count("\n") == 5
+    assert found.after.endswith("35␍")
+
+    assert passage(b"half\nab", 7, mark=(12, 13)) == Passage("", "a", "b")
+    assert passage(b"half ab", 7, mark=(12, 13)) == Passage("half ", "a", "b")
+    assert passage(b"\xff\xe4", 0, mark=(1, 2), encoding="latin-1") == Passage("ÿ", "ä", "")
+    assert passage(b"\xff", 0, mark=(0, 1)) == Passage("", "\\xff", "")
+    assert passage(b"", 0, mark=(0, 1)) == Passage("", "", "")
+    assert passage(b"a\x00", 0, mark=(0, 1), encoding="utf-16-le") is None
+    assert passage(b"a", 0, mark=(0, 1), encoding="of my own") is None
+
+
+def test_blocks_of_a_large_file_are_listed_page_by_page(tmp_path: Path) -> None:
+    """Each segment of the strip leads to the line of its first block, wherever that is; all of it is reached."""
+    lines = Lines()
+    with closing(Pipe(tmp_path, ReadHere(), feed="logs", block_size=4, group_bytes=4000, record_format=lines)) as pipe:
+        pipe.put({"a": b"abc\n" * 450})
+        pipe.read(pipe.plan("k"))
+        client = TestClient(make_app(site_of(pipe.env, Person())))
+        pages = [client.get(f"/ledgers/main/files/1?block={block}").text for block in (0, 200, 400, 10**9)]
+    listed = [[int(found) for found in re.findall(r'<tr id="block-(\d+)"', page)] for page in pages]
+    strips = [re.findall(r'<a href="([^"]*)" aria-label="blocks? (\d+)', page) for page in pages]
+
+    assert [*listed[0], *listed[1], *listed[2]] == list(range(450))
+    assert listed[3] == listed[0]
+    for numbers, links in zip(listed, strips, strict=True):
+        assert len(links) == 225
+        for href, number in links:
+            here = int(number) in numbers
+            assert href == (f"#block-{number}" if here else f"/ledgers/main/files/1?block={number}#blocks")
+    assert "?block=200#blocks" in pages[0]
+    assert [word in pages[1] for word in ("Earlier blocks", "Later blocks")] == [True, True]
+    assert "Later blocks" not in pages[2]
 
 
 def test_files_are_as_the_groups_that_read_them(tmp_path: Path) -> None:

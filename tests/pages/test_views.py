@@ -117,7 +117,23 @@ def test_a_file_shows_each_block_and_the_bytes_of_a_bad_record(lake: Lake) -> No
     assert "no receipt" not in said
     assert f"'bad' {BAD.decode()} Look at its bytes" in said  # as text
     assert f"{len(BAD)} column 'n' is not of type int64: 'bad'" in said
-    assert marked.startswith(BAD[:7].decode())
+    assert marked.startswith(BAD.decode())
+
+
+def test_the_records_around_a_bad_one_are_lines_of_text(lake: Lake) -> None:
+    """From the bad records of a file or a window, and from the error of one that failed; markup is text."""
+    first, second = (lake.client.get(lake.window(key)).text for key in ("first", "second <script>"))
+    [of_bad] = re.findall(r'href="([^"]*/records\?at=16[^"]*)" title', first)
+    [of_error] = re.findall(r'href="([^"]*)">The records around it', second)
+    assert html.unescape(of_error) == f"{lake.file('broken.csv')}/records?at=16&length={len(BAD)}"
+
+    for link in (of_bad, of_error):
+        text = lake.client.get(html.unescape(link)).text
+        [shown] = re.findall('<pre class="passage"[^>]*>(.*?)</pre>', text, flags=re.DOTALL)
+        before, marked, after = re.split("</?mark>", shown)
+        assert before == "id,name,n\n1,x,2\n"
+        assert html.unescape(marked) == BAD.decode()
+        assert after.startswith("\n0,x,0\n") == (link is of_bad)
 
 
 def test_bytes_are_for_those_who_may_read_them(lake: Lake) -> None:

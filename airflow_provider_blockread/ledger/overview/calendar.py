@@ -43,6 +43,13 @@ class Day:
             return "planned"
         return "published" if self.published else "empty"
 
+    @property
+    def shares(self) -> tuple[tuple[str, int], ...]:
+        """How many of its windows are in which state, the worst ones first; none that has no window."""
+        waiting = max(self.windows - self.failed - self.published - self.empty, 0)
+        counts = (("failed", self.failed), ("planned", waiting), ("published", self.published), ("empty", self.empty))
+        return tuple((state, number) for state, number in counts if number)
+
 
 def feed_days(ledger: Ledger, feeds: Collection[int], days: int) -> dict[int, list[Day]]:
     """Return the last days of each of these feeds, today included, the oldest first."""

@@ -26,6 +26,7 @@ from airflow_provider_blockread.ledger.windows.selection import (
 SEARCHED_FILES = 200_000
 """Files whose paths one search looks at."""
 
+_ITS_WINDOW = windows.c.id == files.c.window_id
 _MOST_RANGES = 500  # stretches of planned time, the newest, in which late files are sought
 
 
@@ -58,6 +59,7 @@ class FoundFile(NamedTuple):
     feed_id: int
     feed: str
     window: str | None
+    key: str | None  # of that window
 
 
 class FoundFiles(NamedTuple):
@@ -110,6 +112,7 @@ class FileVersionRow(NamedTuple):
     mtime_ns: int
     state: str
     window: str | None
+    key: str | None  # of that window
 
 
 def waiting_files(
@@ -158,7 +161,8 @@ def find_files(
     """
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, files.c.feed_id, feeds.c.name, files.c.window_id)
     among = true() if of is None else files.c.feed_id.in_(of)
-    query = select(*columns).join(feeds).where(among).order_by(files.c.id.desc()).limit(limit)
+    query = select(*columns, windows.c.key).join(feeds, feeds.c.id == files.c.feed_id).outerjoin(windows, _ITS_WINDOW)
+    query = query.where(among).order_by(files.c.id.desc()).limit(limit)
     holds = files.c.path.contains(text, autoescape=True)
     with ledger.reading() as connection:
         whole = [] if below else connection.execute(query.where(files.c.path_digest == path_digest(text))).all()
@@ -203,7 +207,8 @@ def file_life(ledger: Ledger, file: int) -> FileLife | None:
 def file_versions(ledger: Ledger, path: str) -> list[FileVersionRow]:
     """Return all versions of a path in all feeds, in the order in which they were seen."""
     columns = (files.c.id, files.c.feed_id, feeds.c.name, files.c.size, files.c.mtime_ns, files.c.state)
-    query = select(*columns, files.c.window_id).join(feeds).where(files.c.path_digest == path_digest(path))
+    query = select(*columns, files.c.window_id, windows.c.key).join(feeds, feeds.c.id == files.c.feed_id)
+    query = query.outerjoin(windows, _ITS_WINDOW).where(files.c.path_digest == path_digest(path))
     with ledger.reading() as connection:
         return [FileVersionRow(*row) for row in connection.execute(query.order_by(files.c.id).limit(200))]
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, func, literal_column, select, text
 
@@ -46,6 +46,7 @@ class Unfinished(NamedTuple):
     window: str | None
     who: str
     began_at: datetime
+    arguments: Mapping[str, Any]  # that it was given, as far as the ledger knows them
 
 
 class NewestListing(NamedTuple):
@@ -125,17 +126,21 @@ def _size_and_rows(connection: Connection) -> tuple[int, tuple[TableRows, ...]]:
 
 
 def _unfinished(connection: Connection) -> list[Unfinished]:
-    asked = select(requests.c.action, requests.c.who, requests.c.began_at).where(requests.c.finished_at.is_(None))
-    taken = select(windows.c.feed_id, withdrawals.c.window_id, withdrawals.c.who, withdrawals.c.began_at)
+    asked = select(requests.c.action, requests.c.who, requests.c.began_at, requests.c.arguments)
+    asked = asked.where(requests.c.finished_at.is_(None))
+    taken = select(windows.c.feed_id, *(withdrawals.c[name] for name in ("window_id", "who", "began_at", "files")))
     taken = taken.join(windows, windows.c.id == withdrawals.c.window_id).where(withdrawals.c.finished_at.is_(None))
     cleaned = select(
         windows.c.feed_id, cleanings.c.window_id, func.min(cleanings.c.who), func.min(cleanings.c.began_at)
     )
     cleaned = cleaned.join(windows, windows.c.id == cleanings.c.window_id).where(cleanings.c.state == "planned")
     cleaned = cleaned.group_by(windows.c.feed_id, cleanings.c.window_id)
-    found = [Unfinished(row.action, None, None, row.who, row.began_at) for row in connection.execute(asked.limit(100))]
-    found += [Unfinished("withdrawal", *row) for row in connection.execute(taken.limit(100))]
-    return found + [Unfinished("cleaning", *row) for row in connection.execute(cleaned.limit(100))]
+    found = [Unfinished(action, None, None, *row) for action, *row in connection.execute(asked.limit(100))]
+    for feed, window, who, began_at, files in connection.execute(taken.limit(100)):
+        found.append(Unfinished("withdrawal", feed, window, who, began_at, {"files": files}))
+    for feed, window, who, began_at in connection.execute(cleaned.limit(100)):
+        found.append(Unfinished("cleaning", feed, window, who, began_at, {}))
+    return found
 
 
 def _listings(connection: Connection) -> list[NewestListing]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, case, exists, func, or_, select, tuple_
+from sqlalchemy import Connection, Select, and_, case, exists, func, or_, select, tuple_
 
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, window_from
@@ -21,6 +21,7 @@ from airflow_provider_blockread.ledger.schema.tables import (
 )
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.progress import Progress, newest_generations, progress_of
+from airflow_provider_blockread.options import nanoseconds
 
 MOST_OPEN = 500
 """Windows at work, failed or stalled that are looked at one by one."""
@@ -80,7 +81,7 @@ class WindowFilter:
 
     state: str = ""  # one of `OPEN_STATES` and `OVER_STATES`
     text: str = ""  # in the key, or the whole id
-    day: datetime | None = None  # on which they were planned: its first moment
+    day: datetime | None = None  # in which their interval begins, or on which they were planned: its first moment
     bad: bool = False  # with bad records in what is published
     rebuilt: bool = False  # with more than one generation
 
@@ -172,7 +173,9 @@ def _filtered(query: Select[Any], wanted: WindowFilter) -> Select[Any]:
         query = query.where(or_(has, windows.c.id == wanted.text))
     if wanted.day is not None:
         end = wanted.day + timedelta(days=1)
-        query = query.where(windows.c.created_at >= wanted.day, windows.c.created_at < end)
+        start, (first, last) = windows.c.interval_start_ns, map(nanoseconds, (wanted.day, end))
+        planned = and_(start.is_(None), windows.c.created_at >= wanted.day, windows.c.created_at < end)
+        query = query.where(or_(and_(start >= first, start < last), planned))
     if wanted.bad:
         query = query.where(exists().where(mine, generations.c.state == "published", generations.c.bad_records > 0))
     if wanted.rebuilt:

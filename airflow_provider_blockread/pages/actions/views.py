@@ -12,7 +12,8 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.pages.actions.guard import Tokens
 from airflow_provider_blockread.pages.actions.kinds import ACTIONS, Action, Asked, Proposal
-from airflow_provider_blockread.pages.display.troubles import trouble_of, with_ledger
+from airflow_provider_blockread.pages.display.commands import with_ledger
+from airflow_provider_blockread.pages.display.troubles import trouble_of
 from airflow_provider_blockread.pages.visit import Visit
 
 _CHANGED = 409

@@ -7,7 +7,17 @@ from typing import NamedTuple
 
 _LINE = 16
 _SHOWN_BYTES = 120  # of a record
+_LINES = 5  # of text, before and after the marked ones
 _SIGNS = {0x0A: "⏎", 0x0D: "␍", 0x09: "⇥"}
+_IN_LINES = {byte: sign for byte, sign in _SIGNS.items() if byte != 0x0A}  # noqa: PLR2004 - a line's end
+
+
+class Passage(NamedTuple):
+    """Some lines of text: before the marked characters, these, and after them."""
+
+    before: str
+    marked: str
+    after: str
 
 
 class DumpLine(NamedTuple):
@@ -30,10 +40,39 @@ def dump(data: bytes, offset: int, *, mark: tuple[int, int] | None = None) -> li
     return found
 
 
+def passage(data: bytes, offset: int, *, mark: tuple[int, int], encoding: str = "utf-8") -> Passage | None:
+    r"""Return the lines around the marked bytes as text; None where the encoding has no byte for each line end.
+
+    `\\xNN` stands for bytes that are no text.
+
+    Args:
+        data: bytes of a file.
+        offset: where they begin in it.
+        mark: which of its bytes are marked.
+        encoding: of the file.
+    """
+    if not _has_plain_line_ends(encoding):
+        return None
+    first, last = (min(max(cut - offset, 0), len(data)) for cut in mark)
+    before, after = data[:first].split(b"\n"), data[last:].split(b"\n")
+    whole = before if offset == 0 or len(before) == 1 else before[1:]
+    shown = (b"\n".join(whole[-_LINES - 1 :]), data[first:last], b"\n".join(after[: _LINES + 1]))
+    before_text, marked, after_text = (one.decode(encoding, "backslashreplace").translate(_IN_LINES) for one in shown)
+    return Passage(before_text, marked, after_text)
+
+
 def text_of(data: bytes) -> str:
     r"""Return the first bytes of a record as text on one line; `\xNN` stands for those that are none in UTF-8."""
     more = f" … {len(data) - _SHOWN_BYTES:,} bytes more" if len(data) > _SHOWN_BYTES else ""
     return data[:_SHOWN_BYTES].decode("utf-8", "backslashreplace").translate(_SIGNS) + more
+
+
+def _has_plain_line_ends(encoding: str) -> bool:
+    """Return whether a line may be decoded alone: in UTF-16 it may begin in the middle of a character."""
+    try:
+        return "\n".encode(encoding) == b"\n"
+    except LookupError:
+        return False
 
 
 def _three(pieces: tuple[bytes, bytes, bytes], shown: Callable[[bytes], str]) -> tuple[str, str, str]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.overview.window import WindowDetail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.troubles import with_ledger
 
 _AT_WORK = {"planning", "reading", "proving", "publishing"}
 _PROVEN = {"proven", "publishing", "published", "verified", "superseded"}
@@ -25,16 +22,6 @@ class Stage:
     at: datetime | None
     kind: str
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NextAction:
-    """What can be done now, what it does, the command that does it, and the action of a page that does."""
-
-    title: str
-    effect: str
-    command: str = ""
-    action: str = ""  # its name; empty where no page does it
 
 
 def is_being_scanned(row: WindowRow) -> bool:
@@ -102,72 +89,3 @@ def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> li
     if sums.digest:
         said.append(f"The sum of all record hashes is {sums.digest}.")
     return said
-
-
-def next_actions(row: WindowRow, detail: WindowDetail, ledger: str, files: Sequence[str] = ()) -> list[NextAction]:
-    """Return what can be done with a window now.
-
-    Args:
-        row: the window.
-        detail: what it publishes.
-        ledger: the address of its ledger, for the commands.
-        files: those that its error names.
-    """
-    window = row.window
-    name = shell_word(window.id)
-    fate = "what is published stays" if row.shown else "its files return to the feed, and nothing of it is published"
-    give_up = NextAction(
-        title="Give it up",
-        effect=f"Stop here: {fate}.",
-        command=with_ledger(f"blockread windows abandon {name}", ledger),
-        action="abandon",
-    )
-    if row.shown is not None and row.state == "published":
-        return _published(row, detail, ledger)
-    if row.state == "failed":
-        leave = [
-            NextAction(
-                title="Leave a file out",
-                effect="Recorded with your name and reason; the rest of the window is read.",
-                command=with_ledger(f"blockread windows exclude {name} {shell_word(path)} --reason ...", ledger),
-                action="exclude",
-            )
-            for path in files[:1]
-        ]
-        clear = "Correct the file or the options, then clear the run from its plan on; what is read stays read."
-        return [NextAction(title="Fix the cause and clear the run", effect=clear), *leave, give_up]
-    if row.state == "stalled":
-        again = "Clear the run, or repeat the command: the next attempt takes over from the one that has ended."
-        return [NextAction(title="Take over", effect=again), give_up]
-    if is_being_scanned(row):
-        what = "A scan finds where records begin in files that span groups; its task's log says how far it is."
-        return [NextAction(title="Wait", effect=what), give_up]
-    if row.state == "waiting":
-        return [NextAction(title="Wait", effect="No one is at work; the run's next task goes on."), give_up]
-    return []
-
-
-def _published(row: WindowRow, detail: WindowDetail, ledger: str) -> list[NextAction]:
-    window, outs = row.window, plural(detail.published.files, "output file")
-    name = shell_word(window.id)
-    read = f"{plural(window.files, 'file')} ({format_bytes(window.bytes)})"
-    return [
-        NextAction(
-            title="Rebuild",
-            effect=f"Read {read} again and replace {outs}. What is published stays until the new pass is proven.",
-            command=with_ledger(f"blockread windows rebuild {name}", ledger),
-            action="rebuild",
-        ),
-        NextAction(
-            title="Verify",
-            effect=f"Read {read} again and prove them; nothing is written.",
-            command=with_ledger(f"blockread windows verify {name}", ledger),
-            action="verify",
-        ),
-        NextAction(
-            title="Remove its output",
-            effect=f"Remove {outs} from the output; the files return to the feed, or are excluded from it.",
-            command=with_ledger(f"blockread windows undo {name} --files pending", ledger),
-            action="undo",
-        ),
-    ]

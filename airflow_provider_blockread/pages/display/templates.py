@@ -10,8 +10,9 @@ from markupsafe import Markup
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.display import words
+from airflow_provider_blockread.pages.display.commands import with_ledger
 from airflow_provider_blockread.pages.display.dumps import text_of
-from airflow_provider_blockread.pages.display.troubles import brief, with_ledger
+from airflow_provider_blockread.pages.display.troubles import brief
 
 _FILTERS = (
     *(words.number, words.size, words.duration, words.exact, words.clock, words.at_ns, words.short),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from airflow_provider_blockread.errors import shell_word
+from airflow_provider_blockread.pages.display.commands import with_ledger
 
 _OFFSET = re.compile(r" record at byte (\d+) of ")
 _RECORD = re.compile(r"""; the record is (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")""")
@@ -69,11 +69,6 @@ def _parted(said: str) -> tuple[str, str]:
     place = _PLACE.search(said)
     happened, _, advice = said[place.end() if place else 0 :].partition("; ")
     return said[: place.end() if place else 0] + happened, advice
-
-
-def with_ledger(command: str, ledger: str) -> str:
-    """Return a command that is complete: with the address of its ledger, which holds no password."""
-    return command if "--state " in command else f"{command} --state {shell_word(ledger)}"
 
 
 def _lines(record: bytes, offset: int) -> Iterator[ByteLine]:

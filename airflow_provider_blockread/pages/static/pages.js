@@ -33,6 +33,38 @@ function localTimes(within) {
 }
 localTimes(document);
 
+// A strip or a calendar says below it what the pointer or the focus is on. It is one stop of the Tab key; arrows lead
+// along it.
+const STRIPS = "svg.strip, svg.chart, .calendar";
+function readOut(event) {
+  const strip = event.target.closest?.(STRIPS);
+  const line = strip?.nextElementSibling;
+  if (!line?.matches(".readout")) return;
+  line.dataset.title ??= line.textContent;
+  const on = event.type === "pointerout" ? document.activeElement : event.target;
+  const piece = on.closest?.("a, [role=img]");
+  line.textContent = strip.contains(piece) ? piece.getAttribute("aria-label") ?? piece.title : line.dataset.title;
+}
+for (const type of ["pointerover", "pointerout", "focusin"]) document.addEventListener(type, readOut);
+function oneStop(within) {
+  for (const strip of within.querySelectorAll(STRIPS)) {
+    strip.querySelectorAll("a").forEach((link, index) => link.setAttribute("tabindex", index ? "-1" : "0"));
+  }
+}
+oneStop(document);
+document.addEventListener("keydown", (event) => {
+  const strip = event.target.closest?.(STRIPS);
+  if (!strip || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  const links = [...strip.querySelectorAll("a")];
+  const at = links.indexOf(event.target);
+  const next = links[{ ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: links.length - 1 }[event.key]];
+  if (!next) return;
+  event.preventDefault();
+  event.target.setAttribute("tabindex", "-1");
+  next.setAttribute("tabindex", "0");
+  next.focus();
+});
+
 // Commands to copy.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("button[data-copy]");
@@ -52,6 +84,7 @@ document.addEventListener("click", async (event) => {
 });
 
 // What moves is asked for again, until nothing moves; then the page is reloaded, since more than this has changed.
+const FOCUSABLE = "a, button, summary, .scroll, .bytes";
 const live = document.querySelector("[data-live]");
 async function look() {
   if (document.hidden) return setTimeout(look, 2000);
@@ -59,10 +92,13 @@ async function look() {
     const answer = await fetch(live.dataset.live, { headers: { accept: "application/json" } });
     if (answer.ok) {
       const now = await answer.json();
-      if (now.html !== live.dataset.shown && !live.contains(document.activeElement)) {
+      if (now.html !== live.dataset.shown) {
+        const focused = [...live.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement);
         live.innerHTML = now.html;
         live.dataset.shown = now.html;
         localTimes(live);
+        oneStop(live);
+        live.querySelectorAll(FOCUSABLE)[focused]?.focus({ preventScroll: true });
       }
       if (!now.moving || now.state !== live.dataset.state) return location.reload();
     }

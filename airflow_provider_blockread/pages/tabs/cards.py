@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.pages.display.commands import clear_command, with_ledger
 from airflow_provider_blockread.pages.display.proofs import Stage, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of, with_ledger
+from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
 from airflow_provider_blockread.pages.display.words import number, share
 from airflow_provider_blockread.pages.tabs.run_windows import AirflowIds, RunWindow
 
@@ -141,7 +141,7 @@ def _actions(found: RunWindow, ids: AirflowIds) -> Iterable[Command]:
     if row.state not in {"failed", "stalled"}:
         return
     what = "Fix the cause, then clear this run" if row.state == "failed" else "Clear this run"
-    clear = f"airflow dags clear {shell_word(ids.dag)} --run-id {shell_word(ids.run)}"
+    clear = clear_command(f"{ids.dag}/{ids.run}")
     yield Command(why=f"{what}. Groups that are read stay read.", command=clear)
     fate = "What is published stays." if row.shown else "Its files go to a later window of the feed."
     abandon = with_ledger(f"blockread windows abandon {row.window.id}", found.env.ledger.name)

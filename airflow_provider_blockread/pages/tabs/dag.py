@@ -12,10 +12,10 @@ from starlette.responses import Response
 from airflow_provider_blockread.ledger.model import LateFiles
 from airflow_provider_blockread.ledger.overview.calendar import Day, feed_days
 from airflow_provider_blockread.ledger.overview.feeds import FeedSums, feeds_at_a_glance
-from airflow_provider_blockread.ledger.windows.selection import late_files
+from airflow_provider_blockread.ledger.overview.late import late_files_of
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.conditions import Condition, condition_of
-from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.display.strips import Placed, Segment, strip
 from airflow_provider_blockread.pages.display.words import number
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, in_ledgers
@@ -23,7 +23,16 @@ from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.model import Environment
 
 DAYS = 30
-_NO_INTERVAL = (0, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarDay:
+    """A day in the calendar: how many of its intervals are in which state, in words and as a bar."""
+
+    day: Day
+    label: str
+    href: str | None
+    bar: tuple[Placed, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +43,7 @@ class FeedCard:
     sums: FeedSums
     condition: Condition
     days: tuple[Day, ...]
-    calendar: Strip
+    calendar: tuple[CalendarDay, ...]
     late: LateFiles
     now: datetime
 
@@ -54,39 +63,30 @@ def show(visit: Visit) -> Response:
             if ids.dag in sums.dags
         ]
         seen = [(sums, ref) for sums, ref in found if visit.may_see(ref)]
-        days = feed_days(env.ledger, [ref.id for _, ref in seen], DAYS)
+        numbers, now = [ref.id for _, ref in seen], env.ledger.now()
+        days, late = feed_days(env.ledger, numbers, DAYS), late_files_of(env.ledger, numbers)
         for sums, ref in seen:
-            yield _card(visit, env, sums, ref, tuple(days[ref.id]))
+            of_days = tuple(days[ref.id])
+            yield FeedCard(
+                ref=ref,
+                sums=sums,
+                condition=condition_of(sums, now, partial(visit.quoted, feed=ref)),
+                days=of_days,
+                calendar=tuple(_calendar(visit, ref, of_days)),
+                late=late[ref.id],
+                now=now,
+            )
 
     cards, problems = in_ledgers(visit, collect)
     return visit.page("tabs/dag.html", {"ids": ids, "cards": cards, "problems": problems})
 
 
-def _card(visit: Visit, env: Environment, sums: FeedSums, ref: FeedRef, days: tuple[Day, ...]) -> FeedCard:
-    now = env.ledger.now()
-    return FeedCard(
-        ref=ref,
-        sums=sums,
-        condition=condition_of(sums, now, partial(visit.quoted, feed=ref)),
-        days=days,
-        calendar=_calendar(visit, ref, days),
-        late=late_files(env.ledger, ref.name, _NO_INTERVAL) if sums.backlog.files else LateFiles(),
-        now=now,
-    )
-
-
-def _calendar(visit: Visit, ref: FeedRef, days: tuple[Day, ...]) -> Strip:
+def _calendar(visit: Visit, ref: FeedRef, days: tuple[Day, ...]) -> Iterator[CalendarDay]:
     feed = visit.to.feed(ref.ledger, ref.id)
-    segments = [
-        Segment(
-            kind=day.state,
-            label=_label(day),
-            href=f"{feed}?day={day.date}" if day.windows else None,
-            tick=bool(day.bad_records),
-        )
-        for day in days
-    ]
-    return strip(segments, f"The last {DAYS} days, oldest first")
+    for day in days:
+        bar = strip([Segment(kind=state, label="", weight=number) for state, number in day.shares], "").pieces
+        href = f"{feed}?day={day.date}" if day.windows else None
+        yield CalendarDay(day=day, label=_label(day), href=href, bar=bar)
 
 
 def _label(day: Day) -> str:

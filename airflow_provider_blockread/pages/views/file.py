@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -14,7 +16,7 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.options.values import from_json
-from airflow_provider_blockread.pages.display.dumps import dump
+from airflow_provider_blockread.pages.display.dumps import dump, passage
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.views.evidence import (
@@ -32,7 +34,7 @@ from airflow_provider_blockread.storage.versions import open_version
 
 _DRAWN = 400  # segments of the strip
 _LISTED = 200  # rows of the list of blocks
-_BEFORE, _SHOWN = 128, 4096  # bytes around an offset
+_BEFORE, _SHOWN = 512, 4096  # bytes around an offset
 _MOST_STREAMED = 64 * 2**20  # bytes of a compressed file that a page decodes
 
 
@@ -42,16 +44,21 @@ def show(visit: Visit) -> Response:
     row = life.windows[-1] if life.windows else None
     blocks, note, bad, bad_note = _evidence(visit, life, row)
     seen = visit.seen(visit.ledger)
+    asked = whole(visit.asked("block")) or 0
+    first = next((index for index, one in enumerate(blocks) if one.number >= asked), 0)
+    listed = blocks[first : first + _LISTED]
     values = {
         "life": life,
         "now": env.ledger.now(),
         "row": row,
         "versions": [one for one in file_versions(env.ledger, life.path) if one.feed_id in seen],
-        "blocks": blocks[:_LISTED],
+        "blocks": listed,
         "block_count": len(blocks),
-        "drawn": _strip(blocks, bad) if blocks else None,
+        "earlier": blocks[max(first - _LISTED, 0)].number if first else None,
+        "later": blocks[first + _LISTED].number if len(blocks) > first + _LISTED else None,
+        "drawn": _strip(blocks, bad, listed, visit.to.file(visit.ledger, life.id)) if blocks else None,
         "note": note,
-        "record_format": row.generation.options.get("record_format", {}) if row and row.generation else {},
+        "record_format": _record_format(life),
         "bad": bad,
         "bad_note": bad_note,
     }
@@ -70,7 +77,9 @@ def records(visit: Visit) -> Response:
     except BlockReadError as failure:
         error = str(failure)
     mark = (at, at + max(length, 1))
+    text = passage(data, start, mark=mark, encoding=_record_format(life).get("encoding") or "utf-8")
     values = {"life": life, "at": at, "lines": dump(data, start, mark=mark), "error": error, "start": start}
+    values |= {"text": text, "is_record": length > 0}
     values |= {"end": start + len(data), "step": _SHOWN, "now": env.ledger.now(), "before": _BEFORE}
     return visit.page("records.html", values)
 
@@ -80,6 +89,12 @@ def _life(visit: Visit) -> FileLife:
     if life is None:
         raise HTTPException(404)
     return life
+
+
+def _record_format(life: FileLife) -> dict[str, Any]:
+    """Return the options of the format by which the file was read last; nothing before a window has taken it."""
+    generation = life.windows[-1].generation if life.windows else None
+    return dict(generation.options.get("record_format", {})) if generation else {}
 
 
 def _bytes(visit: Visit, life: FileLife, start: int, end: int) -> bytes:
@@ -133,14 +148,21 @@ def _evidence(
         return [], str(error), bad, bad_note
 
 
-def _strip(blocks: list[FileBlock], bad: list[QuarantinedRecord]) -> Strip:
+def _strip(blocks: list[FileBlock], bad: list[QuarantinedRecord], listed: list[FileBlock], page: str) -> Strip:
+    """Return the blocks as a strip; each piece leads to its line in the list, on another page of it if need be."""
+    shown = {one.number for one in listed}
     size = -(-len(blocks) // _DRAWN)
     pieces = [blocks[start : start + size] for start in range(0, len(blocks), size)]
     numbers = {one.block for one in bad}
-    return strip([_segment(piece, numbers) for piece in pieces], f"{plural(len(blocks), 'block')} of the file")
+    segments = []
+    for piece in pieces:
+        number = piece[0].number
+        href = f"#block-{number}" if number in shown else f"{page}?block={number}#blocks"
+        segments.append(_segment(piece, numbers, href))
+    return strip(segments, f"{plural(len(blocks), 'block')} of the file")
 
 
-def _segment(piece: list[FileBlock], bad: set[int]) -> Segment:
+def _segment(piece: list[FileBlock], bad: set[int], href: str) -> Segment:
     first, last = piece[0], piece[-1]
     kind = worst(one.state for one in piece)  # gives the segment its colour
     name = f"block {first.number}" if len(piece) == 1 else f"blocks {first.number} to {last.number}"
@@ -150,4 +172,4 @@ def _segment(piece: list[FileBlock], bad: set[int]) -> Segment:
         records, wrong = sum(one.records for one in read), sum(one.bad_records for one in read)
         label += f", {plural(records, 'record')}, {wrong:,} bad, first record at byte {read[0].first_start:,}"
     tick = any(one.bad_records for one in read) or any(one.number in bad for one in piece)
-    return Segment(kind=kind, label=label, weight=last.end - first.start, tick=tick)
+    return Segment(kind=kind, label=label, weight=last.end - first.start, href=href, tick=tick)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from starlette.responses import Response
 
-from airflow_provider_blockread.ledger.overview.health import OLD, ledger_health, recent_windows
+from airflow_provider_blockread.ledger.overview.health import OLD, Unfinished, ledger_health, recent_windows
+from airflow_provider_blockread.ledger.overview.refs import all_feeds, feed_of_window
+from airflow_provider_blockread.pages.display.commands import clear_command, continuing, run_of, trigger_command
+from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.upkeep.pruning import find_leftovers
 
@@ -28,10 +33,24 @@ def show(visit: Visit) -> Response:
         "stuck": [one for one in found.stuck if one.feed_id in seen],
         "at_work": [one for one in found.at_work if one.feed_id in seen],
         "listings": [one for one in found.listings if one.feed_id in seen],
-        "unfinished": [one for one in found.unfinished if one.feed_id is None or one.feed_id in seen],
+        "unfinished": [(one, continuing(one, ledger.name)) for one in found.unfinished if _may_see(visit, one, seen)],
+        "clears": {one.window.id: clear_command(run) for one in found.stuck if (run := run_of(one)) is not None},
+        "lists_again": {feed: trigger_command(min(ref.dags)) for feed, ref in seen.items() if ref.dags},
         "old_days": OLD.days,
         "errors": {
             one.window.id: visit.quoted(one.error, seen[one.feed_id]) for one in found.stuck if one.feed_id in seen
         },
     }
     return visit.page("health.html", values)
+
+
+def _may_see(visit: Visit, one: Unfinished, seen: Mapping[int, FeedRef]) -> bool:
+    """Return whether an unfinished command is about a feed that the visitor may see; its arguments name it."""
+    if one.feed_id is not None:
+        return one.feed_id in seen
+    if one.arguments.get("feed") is not None:
+        return one.arguments["feed"] in {ref.name for ref in seen.values()}
+    about = feed_of_window(visit.env.ledger, str(one.arguments.get("window")))
+    if about is None:  # a key, which any feed may have
+        return len(seen) == len(all_feeds(visit.env.ledger))
+    return about.id in seen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.model import Generation, Group
 from airflow_provider_blockread.ledger.overview.window import (
+    NamedFile,
     file_pieces,
     named_files,
     window_detail,
@@ -24,9 +25,10 @@ from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
 from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.proofs import is_being_scanned, next_actions, proof_of, stages_of
+from airflow_provider_blockread.pages.display.next_actions import next_actions
+from airflow_provider_blockread.pages.display.proofs import is_being_scanned, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.display.troubles import trouble_of
+from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
 from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
 from airflow_provider_blockread.pages.visit import Visit
@@ -35,6 +37,7 @@ _PAGE = 50  # files of a list
 _GROUPS = 100  # that are listed; those that are not done come first
 _DRAWN = 200  # segments of the strip of files
 _MOST_DRAWN = 20_000  # files that a strip shows
+_BAD = 100  # bad records that are listed
 _MOVING = {"planning", "reading", "proving", "publishing"}
 _UNREAD = {"reading", "failed"}
 _TASK_PARTS = 4  # of the name of an owner that is a task
@@ -71,10 +74,12 @@ def show(visit: Visit) -> Response:
     detail = window_detail(ledger, row.window.id, chosen.number if chosen else 0)
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
     files = window_files(ledger, row.window.id, newest, bad=only_bad, after=after, limit=_PAGE + 1)
-    bad, bad_note = bad_records(visit.env, detail.outputs) if visit.may_read_records else ([], "")
+    bad, bad_note = bad_records(visit.env, detail.outputs, limit=_BAD) if visit.may_read_records else ([], "")
     error, name = visit.quoted(row.error), visit.env.ledger.name
     failed = named_files(ledger, row.window.id, row.error) if row.error else []
     state_of = _state_of_files(visit, row, {one.id for one in failed})
+    trouble = trouble_of(error, name) if error else None
+    withdrawal = find_withdrawal(ledger, row.window.id)
     values = {
         "row": row,
         "generations": generations[::-1],
@@ -88,9 +93,11 @@ def show(visit: Visit) -> Response:
         "more": files[_PAGE - 1].id if len(files) > _PAGE else None,
         "bad": bad,
         "bad_note": bad_note,
-        "trouble": trouble_of(error, name) if error else None,
-        "advice": next_actions(row, detail, name, [one.path for one in failed]),
-        "withdrawal": find_withdrawal(ledger, row.window.id),
+        "bad_files": _numbers(visit, row, newest) if bad else {},
+        "trouble": trouble,
+        "failed_at": _failed_at(visit, trouble, failed),
+        "advice": next_actions(row, detail, name, [one.path for one in failed], withdrawal),
+        "withdrawal": withdrawal,
         "planner": _task(visit, row.window.owner),
         "run_link": _run_link(visit, chosen.run if chosen else None),
     }
@@ -119,6 +126,20 @@ def live(visit: Visit) -> Response:
     )
 
 
+def _failed_at(visit: Visit, trouble: Trouble | None, failed: Sequence[NamedFile]) -> str | None:
+    """Return the page of the bytes around the record that the window failed on; None where the error has none."""
+    if trouble is None or not trouble.excerpt or len(failed) != 1:
+        return None
+    at, length = trouble.excerpt[0].offset, sum(len(line.text) for line in trouble.excerpt)
+    return f"{visit.to.records(visit.ledger, failed[0].id, at)}&length={length}"
+
+
+def _numbers(visit: Visit, row: WindowRow, generation: int) -> dict[str, int]:
+    """Return the numbers of files with bad records by their paths, of as many files as bad records are listed."""
+    found = window_files(visit.env.ledger, row.window.id, generation, bad=True, limit=_BAD)
+    return {one.path: one.id for one in found}
+
+
 def _row(visit: Visit) -> WindowRow:
     row = window_row(visit.env.ledger, str(visit.request.path_params["window"]))
     if row is None:
@@ -140,7 +161,7 @@ def _moving(visit: Visit, row: WindowRow) -> dict[str, Any]:
         "stages": stages_of(row),
         "groups": listed[:_GROUPS],
         "group_count": len(rows),
-        "drawn": _strip(rows, generation) if rows else None,
+        "drawn": _strip(rows, generation, {one.group.ref.group for one in listed[:_GROUPS]}) if rows else None,
         "skew": _skew(rows),
     }
 
@@ -177,13 +198,14 @@ def _task(visit: Visit, owner: str) -> tuple[str, str | None]:
     return name, visit.site.links.task(dag, run, task, int(index))
 
 
-def _strip(rows: list[GroupRow], generation: Generation | None) -> Strip:
+def _strip(rows: list[GroupRow], generation: Generation | None, listed: Collection[int]) -> Strip:
     segments = [
         Segment(
             kind=one.progress.state,
             label=f"group {one.group.ref.group}: {one.progress.state}, {one.blocks:,} of {one.group.planned.blocks:,}"
             f" blocks, {format_bytes(one.group.planned.bytes)}, {plural(one.records, 'record')}",
             weight=max(one.group.planned.bytes, 1),
+            href=f"#group-{one.group.ref.group}" if one.group.ref.group in listed else None,
             full=one.share if one.progress.state == "reading" else 1.0,
             tick=one.bad_records > 0,
         )

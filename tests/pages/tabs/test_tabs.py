@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import event
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.files.discovery import record_files
@@ -18,7 +20,7 @@ from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.clock import Clock
-from tests.ledger.make import FEED, STALE_S, freeze_window, pending, plan, publish, ref, version
+from tests.ledger.make import FEED, STALE_S, close_empty_window, freeze_window, pending, plan, publish, ref, version
 from tests.pages.visitors import Person, site_of
 
 RUN = "dag_id=load&run_id=manual__1"
@@ -178,8 +180,46 @@ def test_a_dag_shows_its_feeds(client: TestClient, env: Environment, window: Win
 
     assert "<dt>waiting</dt><dd>1<small>2.0 kB, oldest" in text
     assert "1 of 1 window published, 9 rows" in text
-    assert text.count(": no window</title>") == 29
+    assert text.count(': no window"') == 29
     assert "No feed of this DAG" in client.get("/tabs/dag?dag_id=other").text
+
+
+def test_the_calendar_has_the_intervals_of_each_day(client: TestClient, env: Environment, window: Window) -> None:
+    """Days in weeks, from Monday on, each with its windows, as a bar of their states, and a link to its windows."""
+    publish(env.ledger, window)
+    freeze_window(env.ledger, replace(plan("k2", files=0), run="load/manual__2"), [])
+    close_empty_window(env.ledger, FEED, "k3", owner="me")
+    text = client.get("/tabs/dag?dag_id=load").text
+    day = text[text.index('<a class="day"') :]
+    day = day[: day.index("</a>")]
+
+    assert '<li class="on-3">' in text  # the first of the thirty days, 2025-12-03, is a Wednesday
+    assert text.count("<li class=") - text.count('<li class="past') == 1
+    assert 'href="/ledgers/main/feeds/1?day=2026-01-01"' in day
+    assert 'title="2026-01-01: 1 of 3 windows published, 1 with nothing new, 9 rows' in day
+    assert re.findall(r'<rect class="k-(\w+)"[^>]* width="([\d.]+)%"', day) == [
+        (state, "33.333") for state in ("planned", "published", "empty")
+    ]
+    assert client.get("/ledgers/main/feeds/1?day=2026-01-01").text.count("/windows/") >= 3
+
+
+@pytest.mark.usefixtures("window")
+def test_a_dag_asks_as_often_for_many_feeds_as_for_one(client: TestClient, env: Environment) -> None:
+    """A page is a fixed number of statements, however many feeds the DAG has."""
+    asked: list[str] = []
+    with env.ledger.reading() as connection:
+        event.listen(connection.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    counts = []
+    for number in range(4):
+        planned = replace(plan("k", files=0, feed=f"more-{number}"), run="load/manual__1", interval_ns=(0, 9))
+        freeze_window(env.ledger, planned, [])
+        record_files(env.ledger, f"more-{number}", [version("late", mtime_ns=5)], complete=False)
+        asked.clear()
+        text = client.get("/tabs/dag?dag_id=load").text
+        counts.append(len(asked))
+        assert text.count("<dt>late files</dt><dd>1") == number + 1
+
+    assert len(set(counts)) == 1, counts
 
 
 def test_feeds_that_a_visitor_may_not_see_are_not_there(env: Environment, window: Window) -> None:

@@ -1,0 +1,158 @@
+"""What can be done with a window now, and what each would do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from airflow_provider_blockread.errors import shell_word
+from airflow_provider_blockread.ledger.model import Withdrawal
+from airflow_provider_blockread.ledger.overview.window import WindowDetail
+from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.pages.display.commands import clear_command, run_of, with_ledger
+from airflow_provider_blockread.pages.display.proofs import is_being_scanned
+
+_GOES_ON = {
+    "planning": "The plan lists the source and freezes the files that the window will read.",
+    "waiting": "Nobody is at work now; the next task of its run continues.",
+    "reading": "Spark reads the groups; then the window is proven and published.",
+    "proving": "What was read is compared with the plan; nothing is published before they agree.",
+    "publishing": "It is proven, and its output is being published.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextAction:
+    """What can be done now, what it does, the command that does it, and the action of a page that does."""
+
+    title: str
+    effect: str
+    command: str = ""
+    action: str = ""  # its name; empty where no page does it
+
+    def with_ledger(self, ledger: str) -> NextAction:
+        """Return the same with a command that names the ledger."""
+        ours = self.command.startswith("blockread ")
+        return replace(self, command=with_ledger(self.command, ledger)) if ours else self
+
+
+def next_actions(
+    row: WindowRow,
+    detail: WindowDetail,
+    ledger: str,
+    files: Sequence[str] = (),
+    withdrawal: Withdrawal | None = None,
+) -> list[NextAction]:
+    """Return what can be done with a window now; nothing where there is nothing to do any more.
+
+    Args:
+        row: the window.
+        detail: what it publishes.
+        ledger: the address of its ledger, for the commands.
+        files: those that its error names.
+        withdrawal: of a window that was given up.
+    """
+    if row.state == "published" and row.shown is not None:
+        found = _published(row, detail)
+    elif row.state == "failed":
+        found = [*_failed(row, files), *_given_up(row)]
+    elif row.state == "stalled":
+        found = [_taken_over(row), *_given_up(row)]
+    elif row.state in _GOES_ON:
+        found = [NextAction(title="Wait", effect=_wait(row)), *_given_up(row)]
+    else:
+        found = _withdrawn(row, withdrawal)
+    return [one.with_ledger(ledger) for one in found]
+
+
+def _wait(row: WindowRow) -> str:
+    if is_being_scanned(row):
+        return "A scan finds where records begin in files that span groups; its task's log says how far it is."
+    return _GOES_ON[row.state]
+
+
+def _again(row: WindowRow) -> tuple[str, str]:
+    """Return what makes the window's work continue, in words and as a command, where one is known."""
+    run = run_of(row)
+    return ("clear the run from its plan on", clear_command(run)) if run else ("repeat the command", "")
+
+
+def _failed(row: WindowRow, files: Sequence[str]) -> list[NextAction]:
+    words, command = _again(row)
+    effect = f"Correct the file or the options, then {words}; what is read stays read."
+    name = shell_word(row.window.id)
+    leave = [
+        NextAction(
+            title="Leave a file out",
+            effect="Recorded with your name and reason; the rest of the window is read.",
+            command=f"blockread windows exclude {name} {shell_word(path)} --reason ...",
+            action="exclude",
+        )
+        for path in files[:1]
+    ]
+    return [NextAction(title="Fix the cause and read on", effect=effect, command=command), *leave]
+
+
+def _taken_over(row: WindowRow) -> NextAction:
+    words, command = _again(row)
+    effect = f"{words[0].upper()}{words[1:]}: the next attempt takes over from the one that has ended."
+    return NextAction(title="Take over", effect=effect, command=command)
+
+
+def _given_up(row: WindowRow) -> list[NextAction]:
+    """Return how a window that is not over is ended; not while it is planned or published."""
+    if row.generation is None or row.state == "publishing":
+        return []
+    name = shell_word(row.window.id)
+    if row.generation.state == "publishing":  # half of the output may be there
+        effect = "Remove what is published of it; the files return to the feed, or are excluded from it."
+        undo = f"blockread windows undo {name} --files pending"
+        return [NextAction(title="Remove its output", effect=effect, command=undo, action="undo")]
+    fate = "what is published stays" if row.shown else "its files return to the feed, and nothing of it is published"
+    abandon = f"blockread windows abandon {name}"
+    return [NextAction(title="Give it up", effect=f"Stop here: {fate}.", command=abandon, action="abandon")]
+
+
+def _withdrawn(row: WindowRow, withdrawal: Withdrawal | None) -> list[NextAction]:
+    undo = f"blockread windows undo {shell_word(row.window.id)} --files"
+    if withdrawal is not None and withdrawal.finished_at is None:
+        effect = f"{withdrawal.who} gave the window up, and the command has not ended."
+        return [NextAction(title="Finish it", effect=effect, command=f"{undo} {shell_word(withdrawal.files)}")]
+    if withdrawal is not None and withdrawal.files == "excluded":
+        effect = "They are excluded now; a later window of the feed reads them then."
+        return [NextAction(title="Give its files back", effect=effect, command=f"{undo} pending")]
+    return []
+
+
+def _published(row: WindowRow, detail: WindowDetail) -> list[NextAction]:
+    window, outs = row.window, plural(detail.published.files, "output file")
+    name = shell_word(window.id)
+    read = f"{plural(window.files, 'file')} ({format_bytes(window.bytes)})"
+    return [
+        NextAction(
+            title="Rebuild",
+            effect=f"Read {read} again and replace {outs}. What is published stays until the new pass is proven.",
+            command=f"blockread windows rebuild {name}",
+            action="rebuild",
+        ),
+        NextAction(
+            title="Reprocess files",
+            effect="Read some of its files again, as they are now, with the others of their groups, and replace their"
+            " output.",
+            command=f"blockread reprocess --window {name} --path ...",
+            action="reprocess",
+        ),
+        NextAction(
+            title="Verify",
+            effect=f"Read {read} again and prove them; nothing is written.",
+            command=f"blockread windows verify {name}",
+            action="verify",
+        ),
+        NextAction(
+            title="Remove its output",
+            effect=f"Remove {outs} from the output; the files return to the feed, or are excluded from it.",
+            command=f"blockread windows undo {name} --files pending",
+            action="undo",
+        ),
+    ]
