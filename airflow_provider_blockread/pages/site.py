@@ -83,14 +83,14 @@ class Again:
 class Schedules(Protocol):
     """When Airflow starts runs by itself; nothing where there is no Airflow."""
 
-    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime]:
-        """Return when the next run of each DAG begins, of those that have a schedule of times and are not paused."""
+    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:
+        """Return when the next run of each DAG begins that has a schedule of times; None for a DAG that is paused."""
 
 
 class NoSchedules:
     """Nothing starts by itself: the pages are served without Airflow."""
 
-    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime]:  # noqa: ARG002
+    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:  # noqa: ARG002
         """Return nothing."""
         return {}
 

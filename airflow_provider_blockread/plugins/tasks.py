@@ -20,13 +20,13 @@ from airflow_provider_blockread.pages.site import Again
 class AirflowSchedules:
     """When the scheduler starts runs of DAGs."""
 
-    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime]:
-        """Return when the next run of each DAG begins, of those that have a schedule of times and are not paused."""
+    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:
+        """Return when the next run of each DAG begins that has a schedule of times; None for a DAG that is paused."""
         planned = DagModel.next_dagrun_create_after
-        wanted = (DagModel.dag_id.in_(dags), planned.is_not(None), ~DagModel.is_paused, ~DagModel.is_stale)
         with create_session() as session:
-            rows = session.query(DagModel.dag_id, planned).filter(*wanted)
-            return {dag: at for dag, at in rows if at is not None}
+            rows = session.query(DagModel.dag_id, DagModel.is_paused, planned)
+            found = rows.filter(DagModel.dag_id.in_(dags), ~DagModel.is_stale).all()
+        return {dag: None if paused else at for dag, paused, at in found if paused or at is not None}
 
 
 class AirflowTasks:

@@ -90,8 +90,45 @@ def test_the_next_window_comes_by_schedule_or_else_by_pace(ledger: Ledger, clock
     assert sums.last_window is not None
     assert sums.last_window.key == "c"
     assert by_pace == NextWindow(at=clock(), why="by the pace of earlier windows")
-    assert by_schedule == NextWindow(at=clock(), why="by the schedule of DAG y")
+    assert by_schedule == NextWindow(at=clock(), why="by the schedule of DAG y", dag="y")
     assert next_window(replace(sums, pace=None), runs) is None
+
+
+def test_a_feed_is_behind_when_its_schedule_stands_still(ledger: Ledger, clock: Clock) -> None:
+    """Nothing waits that anybody has seen, since nothing looks: a run is overdue for longer than two windows."""
+    for key in "abc":
+        publish(ledger, open_window(ledger, key, (key,)))
+        clock.pass_seconds(7200)
+    [sums] = feeds_at_a_glance(ledger)
+    due = clock()
+    by_pace, by_schedule = next_window(sums, {}), next_window(replace(sums, dags=frozenset("y")), {"y": due})
+    clock.pass_seconds(4 * 3600)
+    in_time = condition_of(sums, clock(), lambda error: error, by_schedule)
+    clock.pass_seconds(600)
+    late, other = (condition_of(sums, clock(), lambda error: error, one) for one in (by_schedule, by_pace))
+
+    assert (in_time.word, late.word, other.word) == ("healthy", "behind", "healthy")
+    assert late.why.startswith("A run of DAG y has been due for 4 h 10 min; nothing new since")
+
+
+def test_a_feed_is_idle_while_its_dags_are_paused(ledger: Ledger, clock: Clock) -> None:
+    """Nothing looks for files, so it is not called healthy; a file that waits too long is late all the same."""
+    publish(ledger, open_window(ledger))
+    [sums] = feeds_at_a_glance(ledger)
+    sums = replace(sums, dags=frozenset("ab"))
+    paused = next_window(sums, {"a": None, "b": None})
+    idle = condition_of(sums, clock(), lambda error: error, paused)
+    record_files(ledger, FEED, [version("late", mtime_ns=nanoseconds(clock()))], complete=False)
+    clock.time += timedelta(days=2)
+    [sums] = feeds_at_a_glance(ledger)
+    late = condition_of(sums, clock(), lambda error: error, paused)
+
+    assert (idle.word, late.word) == ("idle", "behind")
+    assert idle.why.startswith("DAGs a, b are paused; nothing new since")
+    assert late.why.startswith("DAGs a, b are paused; a file has waited for 2 days")
+    assert next_window(replace(sums, dags=frozenset("ab")), {"a": None, "b": clock()}) == NextWindow(
+        at=clock(), why="by the schedule of DAG b", dag="b"
+    )
 
 
 def test_a_feed_without_work_is_idle_after_two_weeks(ledger: Ledger, clock: Clock) -> None:

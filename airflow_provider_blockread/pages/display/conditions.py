@@ -10,6 +10,7 @@ from airflow_provider_blockread.ledger.overview.feeds import DAYS, FeedSums
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.display.troubles import brief
+from airflow_provider_blockread.pages.display.upcoming import NextWindow
 from airflow_provider_blockread.pages.display.words import at_ns, duration, share
 
 #: By need of attention.
@@ -26,15 +27,28 @@ class Condition:
     """How a feed is.
 
     `failing`: a window failed or stalled. `behind`: a file waits for longer than two of the feed's windows take turns,
-    and longer than an hour. `idle`: nothing waits, and no window was planned for two weeks. `healthy`: none of these.
+    and longer than an hour, or a run of its schedule is overdue for as long. `idle`: nothing waits, and no window was
+    planned for two weeks, or its DAGs are paused. `healthy`: none of these.
     """
 
     word: str
     why: str
 
 
-def condition_of(feed: FeedSums, now: datetime, quoted: Callable[[str | None], str | None]) -> Condition:
-    """Return how a feed is now; `quoted` returns what the visitor may read of an error."""
+def condition_of(
+    feed: FeedSums,
+    now: datetime,
+    quoted: Callable[[str | None], str | None],
+    upcoming: NextWindow | None = None,
+) -> Condition:
+    """Return how a feed is now.
+
+    Args:
+        feed: in sums.
+        now: the present.
+        quoted: returns what the visitor may read of an error.
+        upcoming: when its next window is to be expected.
+    """
     wrong = [one for one in feed.open if one.state in {"failed", "stalled"}]
     if wrong:
         return Condition(word="failing", why=_wrong(feed, wrong[0], now, quoted))
@@ -42,13 +56,21 @@ def condition_of(feed: FeedSums, now: datetime, quoted: Callable[[str | None], s
     lag = now - oldest if oldest is not None else timedelta()
     limit = _LAG_WITHOUT_PACE if feed.pace is None else max(_LEAST_LAG, _PACES * feed.pace)
     at_work = next((one for one in feed.open if one.state in {"planning", "reading", "proving", "publishing"}), None)
-    if lag > limit:
+    overdue = now - upcoming.at if upcoming is not None and upcoming.dag and upcoming.at else timedelta()
+    paused = upcoming is not None and upcoming.at is None
+    if max(lag, overdue) > limit:
         word = "behind"
+    elif paused and not at_work:
+        word = "idle"
     elif feed.backlog.files or feed.open or (feed.last_planned_at or now) > now - timedelta(days=DAYS):
         word = "healthy" if feed.last_planned_at or feed.backlog.files else "idle"
     else:
         word = "idle"
-    waits = f"a file has waited for {duration(lag.total_seconds())}; " if word == "behind" else ""
+    waits = f"a file has waited for {duration(lag.total_seconds())}; " if lag > limit else ""
+    if upcoming is not None and overdue > limit:
+        waits += f"a run of DAG {upcoming.dag} has been due for {duration(overdue.total_seconds())}; "
+    if upcoming is not None and paused:
+        waits = f"{upcoming.why}; {waits}"
     why = waits + (_doing(at_work) if at_work else _resting(feed, now))
     return Condition(word=word, why=why[0].upper() + why[1:])
 

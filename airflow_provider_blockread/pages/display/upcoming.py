@@ -13,21 +13,25 @@ from airflow_provider_blockread.ledger.overview.feeds import FeedSums
 class NextWindow:
     """When the next window is to be expected."""
 
-    at: datetime
+    at: datetime | None  # None while all its DAGs are paused
     why: str
+    dag: str = ""  # whose schedule says so; empty where none does
 
 
-def next_window(feed: FeedSums, runs: Mapping[str, datetime]) -> NextWindow | None:
+def next_window(feed: FeedSums, runs: Mapping[str, datetime | None]) -> NextWindow | None:
     """Return when a feed's next window is to be expected; None where nothing says it.
 
     Args:
         feed: whose DAGs these are.
-        runs: when the next run of each DAG begins that Airflow starts by itself.
+        runs: when the next run of each DAG begins that Airflow starts by itself; None for one that is paused.
     """
-    known = {dag: runs[dag] for dag in sorted(feed.dags) if dag in runs}
+    known = {dag: at for dag in sorted(feed.dags) if (at := runs.get(dag)) is not None}
     if known:
         first = min(known, key=known.__getitem__)
-        return NextWindow(at=known[first], why=f"by the schedule of DAG {first}")
+        return NextWindow(at=known[first], why=f"by the schedule of DAG {first}", dag=first)
+    if feed.dags and feed.dags <= runs.keys():
+        names = ", ".join(sorted(feed.dags))
+        return NextWindow(at=None, why=f"DAG {names} is paused" if len(feed.dags) == 1 else f"DAGs {names} are paused")
     if feed.pace is not None and feed.last_planned_at is not None:
         return NextWindow(at=feed.last_planned_at + feed.pace, why="by the pace of earlier windows")
     return None

@@ -16,6 +16,7 @@ from airflow_provider_blockread.ledger.overview.late import late_files_of
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.conditions import Condition, condition_of
 from airflow_provider_blockread.pages.display.strips import Placed, Segment, strip
+from airflow_provider_blockread.pages.display.upcoming import next_window
 from airflow_provider_blockread.pages.display.words import number
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, in_ledgers
@@ -65,12 +66,13 @@ def show(visit: Visit) -> Response:
         seen = [(sums, ref) for sums, ref in found if visit.may_see(ref)]
         numbers, now = [ref.id for _, ref in seen], env.ledger.now()
         days, late = feed_days(env.ledger, numbers, DAYS), late_files_of(env.ledger, numbers)
+        runs = visit.site.schedules.next_runs(frozenset().union(*(sums.dags for sums, _ in seen)))
         for sums, ref in seen:
-            of_days = tuple(days[ref.id])
+            of_days, upcoming = tuple(days[ref.id]), next_window(sums, runs)
             yield FeedCard(
                 ref=ref,
                 sums=sums,
-                condition=condition_of(sums, now, partial(visit.quoted, feed=ref)),
+                condition=condition_of(sums, now, partial(visit.quoted, feed=ref), upcoming),
                 days=of_days,
                 calendar=tuple(_calendar(visit, ref, of_days)),
                 late=late[ref.id],

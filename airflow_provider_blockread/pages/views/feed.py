@@ -86,12 +86,13 @@ def show(visit: Visit) -> Response:
     newest = list_page(ledger, feed.id, WindowFilter(), limit=_CHARTED)
     measure = visit.asked("measure") if visit.asked("measure") in MEASURES else "records"
     tab = visit.asked("show") if visit.asked("show") in TABS else "windows"
+    upcoming = next_window(sums, visit.site.schedules.next_runs(sums.dags))
     options = next((row.generation.options for row in newest if row.generation), {})
     values = {
         "sums": sums,
         "now": now,
-        "condition": condition_of(sums, now, visit.quoted),
-        "upcoming": next_window(sums, visit.site.schedules.next_runs(sums.dags)),
+        "condition": condition_of(sums, now, visit.quoted, upcoming),
+        "upcoming": upcoming,
         "today": days_of(sums.days, now)[-1],
         "fortnight": days_of(sums.days, now),
         "roots": _roots(listed_source(ledger, feed.name)),

@@ -65,8 +65,8 @@ def _of_ledger(visit: Visit, name: str) -> Shown:
     for sums in found:
         ref = FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags)
         if visit.may_see(ref):
-            condition = condition_of(sums, now, partial(visit.quoted, feed=ref))
             days, upcoming = days_of(sums.days, now), next_window(sums, runs)
+            condition = condition_of(sums, now, partial(visit.quoted, feed=ref), upcoming)
             entries.append(Entry(ref=ref, sums=sums, condition=condition, days=days, upcoming=upcoming))
     entries.sort(key=lambda entry: (CONDITIONS.index(entry.condition.word), entry.ref.name))
     return Shown(ledger=name, now=now, entries=tuple(entries), hidden=len(found) - len(entries))
