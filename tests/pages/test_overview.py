@@ -246,6 +246,18 @@ def test_files_are_found_by_their_path_or_a_part_of_it(ledger: Ledger) -> None:
     assert found("/in/", []) == []
 
 
+def test_a_whole_path_is_found_at_once(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many files came after it; a local one also as people write it, without its scheme."""
+    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.files.SEARCHED_FILES", 1)
+    for name in ("old", "newer", "old.csv"):
+        record_files(ledger, FEED, [version(name)], complete=False)
+
+    for text in ("file:///in/old", "/in/old"):
+        found = find_files(ledger, text, of=None, limit=9)
+        assert ([one.path for one in found.files], found.below) == (["file:///in/old"], None)
+    assert find_files(ledger, "in/old", of=None, limit=9).below is not None
+
+
 @pytest.mark.parametrize("limit", [2, 9])
 def test_a_search_goes_on_until_all_files_are_looked_at(
     ledger: Ledger, limit: int, monkeypatch: pytest.MonkeyPatch

@@ -38,8 +38,11 @@ def test_a_window_offers_what_its_state_allows(client: TestClient, env: Environm
 
 
 def test_a_window_with_nothing_to_read_offers_nothing(client: TestClient, env: Environment) -> None:
-    """There is nothing to do about it."""
-    assert _offered(client, close_empty_window(env.ledger, FEED, "k", owner="me")) == set()
+    """There is nothing to do about it, and it says so."""
+    window = close_empty_window(env.ledger, FEED, "k", owner="me")
+
+    assert _offered(client, window) == set()
+    assert "Nothing new: its plan found no file" in client.get(f"/ledgers/main/windows/{window.id}").text
 
 
 def test_a_generation_says_what_it_made_of_a_table(client: TestClient, env: Environment) -> None:

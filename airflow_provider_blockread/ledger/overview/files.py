@@ -165,7 +165,10 @@ def find_files(
     query = query.where(among).order_by(files.c.id.desc()).limit(limit)
     holds = files.c.path.contains(text, autoescape=True)
     with ledger.reading() as connection:
-        whole = [] if below else connection.execute(query.where(files.c.path_digest == path_digest(text))).all()
+        named = files.c.path_digest.in_(
+            [path_digest(text), path_digest(f"file://{text}")]
+        )  # a local path needs no scheme
+        whole = [] if below else connection.execute(query.where(named)).all()
         if whole:
             return FoundFiles([FoundFile(*row) for row in whole], None, 1.0)
         last = connection.scalar(select(func.max(files.c.id))) or 0

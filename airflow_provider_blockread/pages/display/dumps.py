@@ -71,7 +71,7 @@ def _has_plain_line_ends(encoding: str) -> bool:
     """Return whether a line may be decoded alone: in UTF-16 it may begin in the middle of a character."""
     try:
         return "\n".encode(encoding) == b"\n"
-    except LookupError:
+    except (LookupError, UnicodeError):
         return False
 
 
