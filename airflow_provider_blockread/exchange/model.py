@@ -10,11 +10,20 @@ from airflow_provider_blockread.options import FunctionCode, GenerationOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FieldIds:
+    """The ids that an Iceberg table gives its columns; by default of one that is not made yet."""
+
+    mapping: str = "[]"  # ids by names, in JSON as Iceberg has it
+    last: int = 0  # the greatest that was ever given; the next column gets the next one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """Where the tasks of an attempt write their data files: a staging folder, or a table's own location."""
 
     folder: str
     columns: tuple[str, ...] = ()  # names of the output's columns, where those of rows are matched without case
+    field_ids: FieldIds | None = None  # which the columns of files carry; None if they carry none
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from airflow_provider_blockread.exchange.files import (
     remedy,
 )
 from airflow_provider_blockread.exchange.model import (
+    FieldIds,
     GroupResult,
     JobSpec,
     OutputFile,
@@ -61,7 +62,7 @@ def read_spec(stores: Stores, submission: Submission) -> ReadSpec | ScanSpec:
         states = tuple((file, state) for file, state in data["part_states"])
         spec = _SPECS[data.pop("kind")]
         if "target" in data:
-            data["target"] = Target(folder=data["target"]["folder"], columns=tuple(data["target"]["columns"]))
+            data["target"] = _target(data["target"])
         options = dataclasses.replace(options, function=with_code(options.function, submission.code))
         return spec(**data | {"options": options, "excluded": tuple(data["excluded"]), "part_states": states})
     except (KeyError, TypeError, ValueError, OptionsError) as error:
@@ -110,6 +111,11 @@ def _result(fields: dict[str, Any], uri: str) -> GroupResult:
 
 def _dump(fields: dict[str, Any]) -> bytes:
     return json.dumps(fields, indent=1, sort_keys=True, default=dataclasses.asdict).encode()
+
+
+def _target(fields: dict[str, Any]) -> Target:
+    ids = fields.pop("field_ids")
+    return Target(**fields | {"columns": tuple(fields["columns"])}, field_ids=ids and FieldIds(**ids))
 
 
 def _refuse(what: str, uri: str, error: Exception) -> NoReturn:

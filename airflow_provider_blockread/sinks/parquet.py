@@ -89,17 +89,16 @@ def parquet_writer(
     option: ColumnarSink,
     name: Callable[[int], str],
     schema: pa.Schema | None,
-    *,
-    of_table: bool = False,
+    table: Target | None = None,
 ) -> Writer:
     """Return a writer of Parquet files, each of one partition where an option asks for it; as `ParquetWriter`."""
     cls = SortedWriter if sort_columns(option) else ParquetWriter
     if not option.partition_by:
-        return cls(stores, option, name, schema, of_table=of_table)
+        return cls(stores, option, name, schema, table)
     numbers = count()
 
     def make() -> ParquetWriter:
-        return cls(stores, option, lambda _: name(next(numbers)), None, of_table=of_table)
+        return cls(stores, option, lambda _: name(next(numbers)), None, table)
 
     return PartitionedWriter(option, make, schema)
 

@@ -1,7 +1,7 @@
 """Publish, replace and undo windows of an Iceberg table in a REST catalog: python -m tests.readers.rest SERVER.
 
 The server is the command `lakana-server`, which `tools/readers.sh` installs. It makes no table in a staged transaction,
-and takes only files whose columns have Iceberg's field ids, so the table is there before, and rows bring these ids.
+and takes only files whose columns have Iceberg's field ids, so the table is there before the first window.
 """
 
 from __future__ import annotations
@@ -26,15 +26,13 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
 from airflow_provider_blockread.errors import ProofError
-from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import IcebergSink
-from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Change, State
 from airflow_provider_blockread.testing import Bench, SinkCase
 
 _NAME = "bronze.events"
 _TRIES = 300  # at the server, which takes some seconds to start
-_SCHEMA = pa.schema([pa.field("value", pa.string(), metadata={"PARQUET:field_id": "1"})])
+_SCHEMA = pa.schema([("value", pa.string())])
 
 
 def main(server: str) -> int:
@@ -106,17 +104,6 @@ class _Rest(Bench):
         table = self.table()
         names = [task.file.file_path.rpartition("/")[2] for task in table.scan().plan_files()]
         return pl.scan_iceberg(table).collect().to_dicts() if names else [], names
-
-    def stage(self, *values: str, window: str = "ab12", generation: int = 1) -> list[OutputFile]:
-        """Return a file of each value, twice, whose column has its id."""
-        self.marker = self.marker_of(window, generation)
-        files = []
-        for attempt, value in enumerate(values):
-            name = AttemptName(window=window, generation=generation, group=0, epoch=1, attempt=attempt)
-            writer = self.sink.writer(self.target, name, _SCHEMA)
-            writer.write(pa.RecordBatch.from_pydict({"value": [value, value]}, schema=_SCHEMA))
-            files += writer.close()
-        return files
 
 
 def behave(uri: str, folder: str) -> int:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import ExchangeError
 from airflow_provider_blockread.exchange.files import content_hash
-from airflow_provider_blockread.exchange.model import JobSpec, ReadSpec, ScanSpec, Submission
+from airflow_provider_blockread.exchange.model import FieldIds, JobSpec, ReadSpec, ScanSpec, Submission, Target
 from airflow_provider_blockread.exchange.results import read_spec, write_spec
 from airflow_provider_blockread.options import ArrowFunction, AsRead, Csv, GenerationOptions, Lines, ParquetSink
 from airflow_provider_blockread.storage.stores import Stores
@@ -35,8 +35,16 @@ _COMMON: dict[str, Any] = {
     "part_states": st.lists(st.tuples(_NUMBER, _NUMBER)).map(tuple),
     "folder": st.just(""),
 }
+_TARGETS = st.builds(
+    Target,
+    folder=_TEXT,
+    columns=st.lists(_TEXT).map(tuple),
+    field_ids=st.none() | st.builds(FieldIds, mapping=_TEXT, last=_NUMBER),
+)
 _SPECS = st.one_of(
-    st.builds(ReadSpec, **_COMMON, group=_NUMBER, epoch=_NUMBER, mode=st.sampled_from(["write", "verify"])),
+    st.builds(
+        ReadSpec, **_COMMON, group=_NUMBER, epoch=_NUMBER, mode=st.sampled_from(["write", "verify"]), target=_TARGETS
+    ),
     st.builds(ScanSpec, **_COMMON, entry_states_uri=_TEXT, known_states_uri=_TEXT),
 )
 

@@ -9,11 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import BlockReadError, FunctionError
-from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink
 from airflow_provider_blockread.sinks.columnar.arranged import compression, sort_columns
 from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
 from airflow_provider_blockread.sinks.columnar.encodings import RAW, choose_encodings
+from airflow_provider_blockread.sinks.columnar.field_ids import with_ids
 from airflow_provider_blockread.sinks.columnar.sorting import Sorter
 from airflow_provider_blockread.sinks.conform import check_schema, conform, owned
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
@@ -33,7 +34,7 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
         option: compression and sizes.
         name: gives the URI of a file by its number.
         schema: what every batch must have; None takes it from the first.
-        of_table: the files are those of a table: its readers hold every type, and the reports have statistics.
+        table: where a table's files go: its readers hold every type, and the reports have statistics.
     """
 
     def __init__(
@@ -42,13 +43,12 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
         option: ColumnarSink,
         name: Callable[[int], str],
         schema: pa.Schema | None,
-        *,
-        of_table: bool = False,
+        table: Target | None = None,
     ) -> None:
         super().__init__(stores)
-        self._option, self._of_table = option, of_table
+        self._option, self._table = option, table
         self._name = name
-        self._schema = schema
+        self._schema = schema if schema is None else self._written(schema)
         self._group: list[pa.RecordBatch] = []
         self._group_bytes = 0
         self._full = min(option.row_group_bytes, option.file_bytes)
@@ -58,12 +58,12 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
         del block
         if self._schema is None:
             check_schema(batch.schema)
-            if self._of_table and (problem := misfit(batch.schema)):
+            if self._table and (problem := misfit(batch.schema)):
                 raise FunctionError(problem)
             of_all = not self._option.partition_by  # else the schema of all columns was checked before
             if of_all and (problem := misarranged(batch.schema, self._option)):
                 raise FunctionError(problem)
-            self._schema = batch.schema
+            self._schema = self._written(batch.schema)
         batch = conform(batch, self._schema)
         if not batch.num_rows:
             return
@@ -74,6 +74,11 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
             self._flush()
         elif len(self._group) * max(batch.num_columns, _FEWEST_ARRAYS) >= _MAX_ARRAYS:
             self._group = pa.Table.from_batches(self._group).combine_chunks().to_batches()
+
+    def _written(self, schema: pa.Schema) -> pa.Schema:
+        """Return the schema of files for one of batches."""
+        ids = self._table and self._table.field_ids
+        return with_ids(schema, ids) if ids else schema
 
     @property
     def held_bytes(self) -> int:
@@ -108,7 +113,7 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
         """Write row groups of a table of `size` bytes."""
         if self._open is None:
             uri = self._name(len(self._files))
-            self._open = _ParquetFile(self._stores, uri, table, self._option, describes=self._of_table)
+            self._open = _ParquetFile(self._stores, uri, table, self._option, describes=self._table is not None)
         groups = max(round(size / self._full), 1)
         self._open.write(table, rows_per_group=-(-table.num_rows // groups), size=size)
 
@@ -122,10 +127,9 @@ class SortedWriter(ParquetWriter):
         option: ColumnarSink,
         name: Callable[[int], str],
         schema: pa.Schema | None,
-        *,
-        of_table: bool = False,
+        table: Target | None = None,
     ) -> None:
-        super().__init__(stores, option, name, schema, of_table=of_table)
+        super().__init__(stores, option, name, schema, table)
         self._sorter, self._gathered = Sorter(sort_columns(option)), 0
 
     @property

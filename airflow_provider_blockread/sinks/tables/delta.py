@@ -42,6 +42,8 @@ class DeltaLake:
         option: where it is, and the properties of a table that is made.
     """
 
+    field_ids = None
+
     def __init__(self, stores: Stores, option: DeltaSink, access: Access) -> None:
         del access  # a table's directory is all there is to reach
         self.uri = uris.canonical(option.uri)
@@ -119,6 +121,8 @@ class DeltaLake:
 
 class _State:
     """One version of the table."""
+
+    field_ids = None
 
     def __init__(self, lake: DeltaLake, table: DeltaTable) -> None:
         self._lake, self._table = lake, table

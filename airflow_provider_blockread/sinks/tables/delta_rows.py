@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from airflow_provider_blockread.errors import ProofError
-from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.log.columns import plain
@@ -91,9 +91,8 @@ class RowDeletion:
         Some readers take the values of partitions from the names of folders.
         """
         name = uris.child(uris.parent(uri), f"rest-{uuid4().hex}")
-        writer = ParquetWriter(
-            self._stores, self._option, lambda number: f"{name}-{number:04d}.parquet", None, of_table=True
-        )
+        target, named = Target(folder=self._folder), lambda number: f"{name}-{number:04d}.parquet"
+        writer = ParquetWriter(self._stores, self._option, named, None, target)
         try:
             with self._stores.open_read(uri) as file, pq.ParquetFile(file) as opened:
                 schema = pa.schema([pa.field(field.name, plain(field.type)) for field in opened.schema_arrow])

@@ -9,7 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import ProofError
-from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.exchange.model import FieldIds, OutputFile
 from airflow_provider_blockread.sinks.protocol import Applied, Marker
 
 
@@ -58,6 +58,7 @@ class Snapshot(Protocol):
 
     version: str
     columns: tuple[str, ...]  # their names
+    field_ids: FieldIds | None  # which columns of files carry
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number of the newest change of the marker's window that the table holds."""
@@ -87,6 +88,7 @@ class TableFormat(Protocol):
     """How a table keeps its state; all errors of its library are translated."""
 
     uri: str  # by which people name the table
+    field_ids: FieldIds | None  # of a table that is not made yet
 
     def location(self) -> str | None:
         """Return the folder where data files belong; None if they are only staged."""

@@ -25,6 +25,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import IcebergType
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.exchange.model import FieldIds
 from airflow_provider_blockread.options import IcebergSink
 from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
@@ -38,11 +39,7 @@ from airflow_provider_blockread.sinks.tables.iceberg_commit import (
     version_of,
 )
 from airflow_provider_blockread.sinks.tables.iceberg_errors import explained
-from airflow_provider_blockread.sinks.tables.iceberg_partitions import (
-    add_partitions,
-    partitions_of,
-    written,
-)
+from airflow_provider_blockread.sinks.tables.iceberg_files import add_partitions, field_ids, partitions_of, written
 from airflow_provider_blockread.sinks.tables.iceberg_types import column_type, fits, widens
 from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
@@ -59,9 +56,11 @@ class IcebergTable:
         access: what the catalog's connection holds.
     """
 
+    field_ids = FieldIds()
+
     def __init__(self, stores: Stores, option: IcebergSink, access: Access) -> None:
         self.uri = option.place
-        self._option = option
+        self.stores, self._option = stores, option
         self.partitions = option.partitions
         self.evolves = option.evolves
         own = access.get(option.catalog_conn_id or "", {})
@@ -101,7 +100,7 @@ class IcebergTable:
                     properties=dict(self._option.properties),
                 )
                 add_partitions(made, self.partitions)
-                return Applied(version=version_of(commit_files(made, files, [], marker, Evolution())))
+                return Applied(version=version_of(commit_files(made, self.stores, files, [], marker, Evolution())))
             except (TableAlreadyExistsError, CommitFailedException) as error:
                 raise TableChangedError from error
 
@@ -164,6 +163,7 @@ class _State:
         self._lake, self._table = lake, table
         self.version = version_of(table)
         self.columns = tuple(field.name for field in table.schema().fields)
+        self.field_ids = field_ids(table.metadata)
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number in the window's property, or in the newest snapshot of the window."""
@@ -226,7 +226,7 @@ class _State:
             evolution = self._compared().evolution(files.schema)
             change = table.transaction()
             try:
-                made = commit_files(change, files, removed, marker, evolution)
+                made = commit_files(change, self._lake.stores, files, removed, marker, evolution)
             except CommitFailedException as error:
                 raise TableChangedError from error
         return Applied(version=version_of(made), schema_changes=str(evolution))

@@ -10,7 +10,8 @@ from pyiceberg.table import Table, Transaction
 from airflow_provider_blockread.sinks.evolution import Evolution
 from airflow_provider_blockread.sinks.protocol import Marker
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Deletion, Files
-from airflow_provider_blockread.sinks.tables.iceberg_partitions import data_files
+from airflow_provider_blockread.sinks.tables.iceberg_files import data_files
+from airflow_provider_blockread.storage import Stores
 
 #: The key of a snapshot's summary that says how its commit has changed the schema.
 EVOLVED = "blockread.schema"
@@ -19,8 +20,14 @@ _MAPPING = "schema.name-mapping.default"
 _PREFIX = "blockread."
 
 
-def commit_files(change: Transaction, files: Files, removed: list[DataFile], marker: Marker, new: Evolution) -> Table:
-    """Commit files, columns that they need and the marker; return the table as it is then."""
+def commit_files(
+    change: Transaction, stores: Stores, files: Files, removed: list[DataFile], marker: Marker, new: Evolution
+) -> Table:
+    """Commit files, columns that they need and the marker; return the table as it is then.
+
+    Raises:
+        ProofError: when the columns of a file have other ids than the table's.
+    """
     names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
     noted = {f"{_PREFIX}{name}": text for name, text in names.items()}
     if new:
@@ -35,7 +42,7 @@ def commit_files(change: Transaction, files: Files, removed: list[DataFile], mar
     if files.delete:
         _delete_rows(change, files.delete, noted)
     if files.add or removed:
-        added = data_files(change._table.io, metadata, files.add)  # noqa: SLF001 - as add_files does
+        added = list(data_files(stores, metadata, files.add))
         snapshot = change.update_snapshot(snapshot_properties=noted)
         # Where nothing is removed, no manifest is read.
         with snapshot.overwrite() if removed else snapshot.fast_append() as update:

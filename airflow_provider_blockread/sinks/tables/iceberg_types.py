@@ -7,6 +7,8 @@ from pyiceberg.io.pyarrow import pyarrow_to_schema
 from pyiceberg.schema import Schema
 from pyiceberg.types import DecimalType, IcebergType
 
+from airflow_provider_blockread.sinks.columnar.field_ids import without_ids
+
 
 def fits(field: pa.Field, table: Schema, of_table: IcebergType) -> bool:
     """Return whether a column holds all such values as they are; files may be narrower than their table."""
@@ -17,7 +19,8 @@ def fits(field: pa.Field, table: Schema, of_table: IcebergType) -> bool:
 def column_type(field: pa.Field, table: Schema) -> IcebergType | None:
     """Return the type of such values; None if a field inside them is not in the table."""
     try:
-        return pyarrow_to_schema(pa.schema([field]), name_mapping=table.name_mapping).fields[0].field_type
+        by_name = without_ids(pa.schema([field]))
+        return pyarrow_to_schema(by_name, name_mapping=table.name_mapping).fields[0].field_type
     except ValueError:
         return None
 

@@ -44,6 +44,8 @@ class PostgresTable:
         access: what the database's connection holds.
     """
 
+    field_ids = None
+
     def __init__(self, stores: Stores, option: PostgresSink, access: Access) -> None:
         own = access.get(option.postgres_conn_id or "", {})
         self.uri = option.place
@@ -161,6 +163,8 @@ class PostgresTable:
 
 class _State:
     """The table as it was found."""
+
+    field_ids = None
 
     def __init__(self, table: PostgresTable, oid: int, columns: dict[str, Column]) -> None:
         self._table, self._oid, self._columns = table, oid, columns

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airflow_provider_blockread.errors import FunctionError, RowError
-from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, Writer
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, Snapshot
@@ -23,7 +23,8 @@ class RowTable(Table):
     own_columns = (WINDOW,)
     _misfit = staticmethod(misfit)
 
-    def _writer(self, name: Callable[[int], str], schema: pa.Schema | None) -> Writer:
+    def _writer(self, name: Callable[[int], str], target: Target, schema: pa.Schema | None) -> Writer:
+        del target
         return _RowWriter(self._stores, self._option, name, schema)
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:

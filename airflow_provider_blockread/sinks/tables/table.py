@@ -85,16 +85,17 @@ class Table:
                 raise OptionsError(msg)
             if snapshot is not None and (problem := snapshot.refuse(rows)):
                 raise OptionsError(problem)
-        return Target(folder=self._format.location() or staging, columns=columns)
+        ids = (self._format if snapshot is None else snapshot).field_ids
+        return Target(folder=self._format.location() or staging, columns=columns, field_ids=ids)
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
         """Return a writer that rolls to the next file at `file_bytes`, and reports what its columns hold."""
         named = partial(name.uri, target.folder, suffix=self._option.suffix)
-        make = partial(self._writer, named)
+        make = partial(self._writer, named, target)
         return matched_writer(self._option, target.columns, make, schema)
 
-    def _writer(self, name: Callable[[int], str], schema: pa.Schema | None) -> Writer:
-        return parquet_writer(self._stores, self._option, name, schema, of_table=True)
+    def _writer(self, name: Callable[[int], str], target: Target, schema: pa.Schema | None) -> Writer:
+        return parquet_writer(self._stores, self._option, name, schema, target)
 
     def placed(self, output: OutputFile) -> OutputFile:
         """Return a file as it is: it stays where its task wrote it."""

@@ -6,6 +6,7 @@ from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 _DELTA, _COMMITS = "tests/sinks/tables/test_delta.py", "tests/pipeline/commit/test_tables.py"
 _ICEBERG = "tests/sinks/tables/test_iceberg.py"
+_IDS = "tests/sinks/tables/test_field_ids.py"
 _ACCESS = "tests/sinks/tables/test_table_access.py"
 _POSTGRES = "tests/sinks/tables/test_postgres.py"
 _PARTITIONS = "tests/sinks/test_partitions.py"
@@ -38,6 +39,11 @@ CATALOG: list[Entry] = [
     Remedy("sinks/tables/delta.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
     Remedy("sinks/tables/iceberg_errors.py", "cannot be reached", f"{_ACCESS}::test_a_catalog_that_fails"),
     Remedy("sinks/tables/iceberg_errors.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
+    Remedy(
+        "sinks/tables/iceberg_files.py",
+        "has other column ids",
+        f"{_IDS}::test_a_column_that_another_writer_makes_again",
+    ),
     Remedy("sinks/tables/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),
     Remedy("sinks/tables/postgres.py", "does not take the rows", f"{_POSTGRES}::test_rows_that_a_constraint_refuses"),
     Remedy("sinks/tables/postgres.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),

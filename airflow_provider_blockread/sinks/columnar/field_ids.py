@@ -1,0 +1,90 @@
+"""Iceberg's ids of columns in the schemas of files, by which readers find a column whatever its name has become."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import pyarrow as pa
+
+from airflow_provider_blockread.exchange.model import FieldIds
+
+_KEY = b"PARQUET:field_id"  # of a field's metadata, as pyarrow writes and reads it
+
+Path = tuple[str, ...]
+
+
+def with_ids(schema: pa.Schema, table: FieldIds) -> pa.Schema:
+    """Return the schema with the ids that a table has for its columns, and those that it will give to new ones.
+
+    A table that is made numbers the columns first and what is in them then; one that gets columns, each with what is
+    in it.
+    """
+    known, free = dict(_mapped(json.loads(table.mapping))), count(table.last + 1)
+    number = lambda path: known[path] if path in known else next(free)  # noqa: E731 - short
+    together = [list(schema)] if not known else [[field] for field in schema]
+    fields = [numbered for fields in together for numbered in _struct(fields, number)]
+    return pa.schema(fields, schema.metadata)
+
+
+def without_ids(schema: pa.Schema) -> pa.Schema:
+    """Return the schema without any ids."""
+    return pa.schema(_struct(list(schema), lambda _: None))
+
+
+def ids_of(schema: pa.Schema) -> list[int | None]:
+    """Return the ids of all fields, at any depth, in one order for schemas of the same columns."""
+    return [None if (found := (field.metadata or {}).get(_KEY)) is None else int(found) for field in _fields(schema)]
+
+
+def _mapped(mapping: Sequence[Mapping[str, Any]], path: Path = ()) -> Iterator[tuple[Path, int]]:
+    """Yield each path of a name mapping with its id."""
+    for field in mapping:
+        for name in field["names"]:
+            if "field-id" in field:
+                yield (*path, name), field["field-id"]
+            yield from _mapped(field.get("fields", ()), (*path, name))
+
+
+_Number = Callable[[Path], int | None]
+
+
+def _struct(fields: Sequence[pa.Field], number: _Number, path: Path = ()) -> list[pa.Field]:
+    paths = [(*path, field.name) for field in fields]
+    numbered = [_named(field, number(path)) for field, path in zip(fields, paths, strict=True)]
+    return [field.with_type(_kind(field.type, number, path)) for field, path in zip(numbered, paths, strict=True)]
+
+
+def _kind(kind: pa.DataType, number: _Number, path: Path) -> pa.DataType:
+    """Return a type with the ids of the fields inside it."""
+    if pa.types.is_struct(kind):
+        return pa.struct(_struct(list(kind), number, path))
+    if pa.types.is_map(kind):
+        key, item = _named(kind.key_field, number((*path, "key"))), _named(kind.item_field, number((*path, "value")))
+        kinds = [_kind(field.type, number, (*path, name)) for field, name in ((key, "key"), (item, "value"))]
+        return pa.map_(key.with_type(kinds[0]), item.with_type(kinds[1]), keys_sorted=kind.keys_sorted)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        inner = (*path, "element")
+        element = _named(kind.value_field, number(inner))
+        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return make(element.with_type(_kind(element.type, number, inner)))
+    return kind
+
+
+def _named(field: pa.Field, number: int | None) -> pa.Field:
+    others = {key: text for key, text in (field.metadata or {}).items() if key != _KEY}
+    return field.with_metadata(others | ({} if number is None else {_KEY: str(number)}))
+
+
+def _fields(fields: Iterator[pa.Field] | pa.Schema) -> Iterator[pa.Field]:
+    for field in fields:
+        yield field
+        kind = field.type
+        if pa.types.is_struct(kind):
+            yield from _fields(iter(kind))
+        elif pa.types.is_map(kind):
+            yield from _fields(iter((kind.key_field, kind.item_field)))
+        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            yield from _fields(iter((kind.value_field,)))

@@ -1,0 +1,112 @@
+"""Files as a commit to an Iceberg table adds them: what their footers say, by the ids of its columns, and partitions.
+
+Partitions are not taken from the files' own bounds, as pyiceberg does: there are none of buckets, nor of long texts.
+The task that wrote a file reports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+from pyiceberg.expressions.literals import literal
+from pyiceberg.io.pyarrow import (
+    compute_statistics_plan,
+    data_file_statistics_from_parquet_metadata,
+    parquet_path_to_id_mapping,
+)
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.partitioning import PartitionField
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table, Transaction
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.transforms import parse_transform
+from pyiceberg.typedef import Record
+
+from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.exchange.model import FieldIds, OutputFile
+from airflow_provider_blockread.options.partitions import Partition
+from airflow_provider_blockread.sinks.columnar.field_ids import ids_of, with_ids
+from airflow_provider_blockread.sinks.columnar.transforms import as_number
+from airflow_provider_blockread.sinks.parquet import read_footer
+from airflow_provider_blockread.storage import Stores
+
+
+def written(partition: Partition) -> str:
+    """Return a partition as an option has it: `day`, `day(at)`, `bucket(16, id)`."""
+    width = f"{partition.width}, " if partition.width else ""
+    return partition.column if partition.is_plain else f"{partition.transform}({width}{partition.column})"
+
+
+def partitions_of(table: Table) -> list[str]:
+    """Return by what a table is partitioned, in the same words."""
+    return [written(_partition(field, table.schema())) for field in table.spec().fields]
+
+
+def add_partitions(made: Transaction, partitions: Sequence[Partition]) -> None:
+    """Partition a table that is being made."""
+    with made.update_spec() as spec:
+        for one in partitions:
+            transform = f"{one.transform}[{one.width}]" if one.width else one.transform
+            spec.add_field(one.column, parse_transform(transform), one.name)
+
+
+def field_ids(metadata: TableMetadata) -> FieldIds:
+    """Return the ids that a table gives its columns."""
+    return FieldIds(mapping=metadata.schema().name_mapping.model_dump_json(), last=metadata.last_column_id)
+
+
+def data_files(stores: Stores, metadata: TableMetadata, files: Sequence[OutputFile]) -> Iterator[DataFile]:
+    """Yield files with their statistics and partitions; each footer is read.
+
+    pyiceberg's own function for this looks at the table's columns again for each file, and not at the ids in files.
+
+    Raises:
+        ProofError: when the columns of a file have other ids than the table's.
+    """
+    spec, schema = metadata.spec(), metadata.schema()
+    ids, known = field_ids(metadata), list[pa.Schema]()
+    paths, plan = parquet_path_to_id_mapping(schema), compute_statistics_plan(schema, metadata.properties)
+    for file in files:
+        footer = read_footer(stores, file)
+        found = footer.schema.to_arrow_schema()
+        if not any(found.equals(checked, check_metadata=True) for checked in known):
+            _require_ids(found, ids, file)
+            known.append(found)
+        said = data_file_statistics_from_parquet_metadata(footer, plan, paths)
+        yield DataFile.from_args(
+            content=DataFileContent.DATA,
+            file_path=file.uri,
+            file_format=FileFormat.PARQUET,
+            partition=Record(*[_value(field, schema, file) for field in spec.fields]),
+            file_size_in_bytes=file.size,
+            spec_id=spec.spec_id,
+            **said.to_serialized_dict(),
+        )
+
+
+def _require_ids(found: pa.Schema, ids: FieldIds, file: OutputFile) -> None:
+    """Refuse a file by whose ids readers would find other columns; one without any is read by names."""
+    carried = ids_of(found)
+    if any(number is not None for number in carried) and carried != ids_of(with_ids(found, ids)):
+        msg = (
+            f"{file.uri} has other column ids than the table, whose columns were changed by another writer since the"
+            " file was written; clear the run from its plan on, and it is written again"
+        )
+        raise ProofError(msg)
+
+
+def _partition(field: PartitionField, schema: Schema) -> Partition:
+    name, _, width = str(field.transform).rstrip("]").partition("[")
+    return Partition(str(schema.find_column_name(field.source_id)), name, int(width or 0))
+
+
+def _value(field: PartitionField, schema: Schema, file: OutputFile) -> object:
+    """Return the value of a partition as Iceberg stores it."""
+    partition = _partition(field, schema)
+    text = file.partition[partition.name]
+    if text is None:
+        return None
+    if partition.is_plain or partition.transform == "truncate":
+        return literal(str(text)).to(schema.find_type(field.source_id)).value
+    return as_number(partition, text)
