@@ -21,7 +21,7 @@ from deltalake.transaction import AddAction, create_table_with_add_actions
 from pyiceberg.catalog import Catalog, load_catalog
 
 from airflow_provider_blockread.exchange.model import OutputFile, Submission
-from airflow_provider_blockread.options import DeltaSink, IcebergSink, JsonLines, ParquetSink, Sink
+from airflow_provider_blockread.options import DeltaSink, IcebergSink, JsonLines, ParquetSink, Sink, Splitting
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker
 from airflow_provider_blockread.sinks.registry import make_sink
@@ -131,7 +131,7 @@ class _Here(Windows):
 def _windows(lab: Lab, source: Path, sink: Sink, number: int) -> _Here:
     """Return a window that is read, and is to be committed."""
     made = JsonLines(schema="id long, msg string")
-    return _Here(lab.folder(f"window_{number}"), source, made, block_size=20, sink=sink)
+    return _Here(lab.folder(f"window_{number}"), source, made, splitting=Splitting(block_size=20, max_groups=1), sink=sink)
 
 
 def _into_a_directory(lab: Lab, source: Path) -> Row:
