@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 
-from airflow_provider_blockread.blocks.ids import slug
+from airflow_provider_blockread.blocks.ids import slug, window_id
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
 from airflow_provider_blockread.exchange.files import read_head
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, staging_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
-from airflow_provider_blockread.options import FrameFunction, Sink, nanoseconds
+from airflow_provider_blockread.options import FrameFunction, IcebergSink, Sink, nanoseconds
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import quarantine_of
@@ -18,6 +19,7 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.files import would_list
 
 _OWNER = "ledger"  # the file of a feed's work area that names its ledger
+_METADATA = ("00001-0.metadata.json", "snap-1-0-0.avro", "0-m0.avro")  # names as pyiceberg gives them
 _LONGEST = 100  # of what it says
 _TORN = timedelta(hours=1)  # by then it is no longer being written
 
@@ -42,6 +44,28 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
         written["output"] = (sink.folder, name.uri(f"{sink.folder.rstrip('/')}/{sink.inner_folder}", 0, sink.suffix))
     if isinstance(request.generation.function, FrameFunction):
         written["staged records"] = (sink.work_area, name.uri(staging_folder(attempt), 0, kept.suffix))
+    _refuse_listed(request, written)
+
+
+def check_table_apart(env: Environment, request: PlanRequest, sink: Sink) -> None:
+    """Refuse a source that would take what a commit to an Iceberg table writes: only the catalog knows where that is.
+
+    Raises:
+        OptionsError: naming the place and the source.
+    """
+    if request.files is not None or not isinstance(sink, IcebergSink):
+        return
+    folder = env.sink(sink).prepare(None, "").folder
+    name = AttemptName(window=window_id(request.feed, request.key), generation=1, group=0, epoch=1, attempt=0)
+    written = {"output": (folder, name.uri(folder, 0, sink.suffix))}
+    _refuse_listed(request, written)
+    metadata = uris.child(uris.parent(folder), "metadata")
+    for written_as in _METADATA:
+        _refuse_listed(request, {"table's metadata": (metadata, uris.child(metadata, written_as))})
+
+
+def _refuse_listed(request: PlanRequest, written: Mapping[str, tuple[str, str]]) -> None:
+    """Refuse a source that would list one of the files that are written, each behind the place that it is in."""
     for what, (place, example) in written.items():
         if would_list(request.source, example):
             msg = (

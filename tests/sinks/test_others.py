@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.catalog import load_catalog
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import FileSource, IcebergSink
 from airflow_provider_blockread.sinks.directory import Directory
+from airflow_provider_blockread.steps import WindowRef, plan
 from airflow_provider_blockread.steps.separation import check_apart
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS, Bench, opened_iceberg
@@ -142,3 +144,28 @@ def test_a_partitioned_sink_inside_of_the_source(tmp_path: Path, pattern: str) -
         check_apart(inside, sink, "w")
 
     check_apart(replace(request, source=FileSource(str(tmp_path), pattern="in/*.parquet")), sink, "w")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["out/db/events/data/*.parquet", "elsewhere/data/*.parquet", "elsewhere/**/*.json", "**/snap-*.avro"]
+)
+def test_an_iceberg_table_inside_of_the_source(tmp_path: Path, pattern: str) -> None:
+    """Where the catalog has it, and not the options; what a commit writes beside the files would be read, too."""
+    pipe = Pipe(tmp_path, ReadHere(), kind="iceberg")
+    pipe.put({"a.txt": b"a\n"})
+    sink = pipe.request("w").generation.sink
+    assert isinstance(sink, IcebergSink)
+    if "elsewhere" in pattern:
+        with load_catalog(sink.catalog, **sink.catalog_properties) as catalog:
+            catalog.create_namespace("db")
+            place = f"file://{tmp_path}/elsewhere"
+            catalog.create_table(sink.uri, schema=pa.schema([("value", pa.string())]), location=place)
+
+    def planned(own: str) -> WindowRef:
+        request = pipe.request("w")
+        return plan(pipe.env, replace(request, source=FileSource(str(tmp_path), pattern=[own, "in/*.txt"])))
+
+    with pytest.raises(OptionsError, match=r"the (output|table's metadata) .* is in the source.*leaves it out"):
+        planned(pattern)
+    assert planned("nothing/*").files == 1
+    pipe.close()

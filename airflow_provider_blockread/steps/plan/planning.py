@@ -31,7 +31,7 @@ from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
 from airflow_provider_blockread.steps.read.inferring import infers_columns
-from airflow_provider_blockread.steps.separation import check_apart, check_ledger, check_place
+from airflow_provider_blockread.steps.separation import check_apart, check_ledger, check_place, check_table_apart
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 
 _CHANGES = 4  # of files that were chosen, before they are taken, one after another
@@ -183,6 +183,7 @@ def _choose_and_freeze(
             message = f"window {key}: nothing new to read{_waiting(env, request.feed)}{rest}"
             return _with_counts(_ref(env, request, status="empty", message=message), found, late)
         chosen.check(summary)
+        check_table_apart(env, request, options.sink)  # now that it is known to be of use, since a catalog is asked
         folder = window_folder(options.sink.work_area, request.feed, key)
         uri = f"{folder}/manifest-{digest(*chosen.identity, str(chosen.limits))[:12]}.parquet"
         planner.announce(uri)
