@@ -275,4 +275,4 @@ class Stores:
     def list_names(self, folder: str, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield URI and size of each file directly in a folder whose name begins so; none if the folder is absent."""
         with suppress(FileMissingError), self._at(folder) as (place, store, path):
-            yield from ((uris.child(place, n), size) for n, size in store.names(path) if n.startswith(prefix))
+            yield from ((uris.child(place, name), size) for name, size in store.names(path, prefix))

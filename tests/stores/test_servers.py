@@ -21,6 +21,19 @@ def test_files_go_there_and_back(store: Store) -> None:
     assert list(store.stores(other).list_names(other)) == []
 
 
+def test_names_are_listed_by_prefix(store: Store) -> None:
+    """Files directly in a folder are, with their sizes; folders, what is in them, and other names are not."""
+    root = store.new_root()
+    stores = store.stores(root)
+    for name in ("part-1", "part-22", "part-", "other", "part-dir/part-3", "part-dir/x", "Part-1"):
+        stores.write_bytes_atomic(f"{root}/out/{name}", name.encode())
+
+    found = sorted((uri.removeprefix(f"{root}/out/"), size) for uri, size in stores.list_names(f"{root}/out", "part-"))
+    assert found == [("part-", 5), ("part-1", 6), ("part-22", 7)]
+    assert list(stores.list_names(f"{root}/out", "absent")) == []
+    assert list(stores.list_names(f"{root}/absent", "part-")) == []
+
+
 def test_a_server_ends_with_whoever_started_it(tmp_path: Path) -> None:
     """When the process that started a server is killed, the server ends, too."""
     port = free_port()

@@ -106,11 +106,11 @@ class LocalDisk(Store):
         """Make a folder and those above it."""
         Path(path).mkdir(parents=True, exist_ok=True)
 
-    def names(self, path: str) -> Iterator[tuple[str, int]]:
-        """Yield name and size of each file directly in a folder."""
+    def names(self, path: str, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Yield name and size of each file directly in a folder whose name begins so."""
         with os.scandir(path) as entries:
             for entry in entries:
-                if entry.is_file():
+                if entry.name.startswith(prefix) and entry.is_file():
                     yield entry.name, entry.stat().st_size
 
     def folders(self, path: str) -> Iterator[str]:

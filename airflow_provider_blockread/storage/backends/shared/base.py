@@ -159,11 +159,12 @@ class FsspecStore(Store):
         if self.renames:
             self.system.makedirs(path, exist_ok=True)
 
-    def names(self, path: str) -> Iterator[tuple[str, int]]:
-        """Yield name and size of each file directly in a folder."""
+    def names(self, path: str, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Yield name and size of each file directly in a folder whose name begins so."""
         for info in self.entries(path):
-            if info["type"] == "file":
-                yield uris.name_of(str(info["name"])), cast("int", info["size"])
+            name = uris.name_of(str(info["name"]))
+            if info["type"] == "file" and name.startswith(prefix):
+                yield name, cast("int", info["size"])
 
     def folders(self, path: str) -> Iterator[str]:
         """Yield the names of the folders directly in a folder."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from copy import copy
 from typing import Any, TypeVar, cast
 
@@ -30,6 +30,20 @@ class ObjectStore(FsspecStore):
     """
 
     renames = False
+
+    def names(self, path: str, prefix: str = "") -> Iterator[tuple[str, int]]:
+        """Yield name and size of each file directly in a folder whose name begins so; the server leaves others out."""
+        if not prefix:
+            yield from super().names(path)
+            return
+        self.system.invalidate_cache()
+        found: dict[str, dict[str, object]] = self.system.find(path, prefix=prefix, detail=True)
+        self.system.invalidate_cache()
+        start = f"{path.rstrip('/')}/"
+        for place, info in sorted(found.items()):
+            name = place.removeprefix(start)
+            if info["type"] == "file" and name.startswith(prefix) and "/" not in name:
+                yield name, cast("int", info["size"])
 
     @abstractmethod
     async def delete_object(self, path: str, etag: str) -> None:
