@@ -58,7 +58,10 @@ class Snapshot(Protocol):
 
     version: str
     columns: tuple[str, ...]  # their names
-    field_ids: FieldIds | None  # which columns of files carry
+
+    @property
+    def field_ids(self) -> FieldIds | None:
+        """What the columns of its files carry; None if they carry none."""
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number of the newest change of the marker's window that the table holds."""

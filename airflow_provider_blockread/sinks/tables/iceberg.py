@@ -163,7 +163,11 @@ class _State:
         self._lake, self._table = lake, table
         self.version = version_of(table)
         self.columns = tuple(field.name for field in table.schema().fields)
-        self.field_ids = field_ids(table.metadata)
+
+    @property
+    def field_ids(self) -> FieldIds:
+        """The ids that the table gives its columns."""
+        return field_ids(self._table.metadata)
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number in the window's property, or in the newest snapshot of the window."""
