@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from airflow_provider_blockread.blocks import Block, BlockGroup, FileVersion
+from airflow_provider_blockread.blocks import Block, BlockGroup
+from airflow_provider_blockread.blocks.model import from_columns
 from airflow_provider_blockread.errors import ExchangeError
 from airflow_provider_blockread.exchange.files import MANIFEST, content_hash, read_checked, remedy
 from airflow_provider_blockread.storage.stores import Stores
@@ -162,11 +163,5 @@ def _columns(blocks: Iterator[Block]) -> _Columns:
 
 
 def _from_table(table: pa.Table) -> Iterator[Block]:
-    version: FileVersion | None = None
-    last_file: int | None = None
     for batch in table.to_batches(max_chunksize=_ROWS):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            number, group, file, path, size, mtime_ns, etag, start, end, part_start, part_end = row
-            if version is None or file != last_file:
-                version, last_file = FileVersion(path, size, mtime_ns, etag), file
-            yield Block(number, group, file, version, start, end, part_start, part_end)
+        yield from from_columns([column.to_pylist() for column in batch.columns])

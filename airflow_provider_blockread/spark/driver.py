@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks.model import from_columns, to_columns
 from airflow_provider_blockread.errors import BlockReadError, FunctionError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, ReadSpec, ScanSpec, Submission
@@ -18,6 +19,7 @@ from airflow_provider_blockread.exchange.progress import ProgressFile, read_task
 from airflow_provider_blockread.exchange.receipts import receipt_sums, write_receipts
 from airflow_provider_blockread.exchange.results import RECEIPTS_NAME, read_spec, write_result
 from airflow_provider_blockread.exchange.states import read_states, require_states, write_states
+from airflow_provider_blockread.heap import settled_heap
 from airflow_provider_blockread.observer import Observer, Progress, Tally
 from airflow_provider_blockread.options import FrameFunction
 from airflow_provider_blockread.records.registry import make_format
@@ -41,12 +43,17 @@ _DIFFERENT = "{} returned batches of different schemas, {} and {}; return the sa
 _MOST_WATCHED = 32  # tasks that say how far they are; of more, those that are done say enough
 
 
-class Portion(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Portion:
     """The blocks that one task reads, the states in which they are entered, and where it writes its progress."""
 
     blocks: list[Block]
     states: dict[int, int]
     progress: str = ""
+
+    def __reduce__(self) -> tuple[Callable[..., Portion], tuple[object, ...]]:
+        """Return how to make it again: a task of many small files has as many blocks, which would each be pickled."""
+        return _portion, (to_columns(self.blocks), self.states, self.progress)
 
     def so_far(self, stores: Stores) -> Tally:
         """Return what the task at work on it has read."""
@@ -55,6 +62,10 @@ class Portion(NamedTuple):
         return read_task_progress(
             stores, self.progress, blocks=len(self.blocks), size=sum(b.end - b.start for b in self.blocks)
         )
+
+
+def _portion(columns: list[tuple[Any, ...]], states: dict[int, int], progress: str) -> Portion:
+    return Portion(from_columns(columns), states, progress)
 
 
 #: Reads a portion by a specification, as a numbered attempt.
@@ -90,10 +101,11 @@ class Driver:
         """
         spec = read_spec(self._stores, self.submission)
         try:
-            if isinstance(spec, ScanSpec):
-                self._scan_window(spec)
-            else:
-                self._read_group(spec)
+            with settled_heap():
+                if isinstance(spec, ScanSpec):
+                    self._scan_window(spec)
+                else:
+                    self._read_group(spec)
         except (BlockReadError, SparkLostError):  # the process that started the JVM knows more about its end
             raise
         except Exception as error:

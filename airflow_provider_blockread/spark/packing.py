@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import accumulate, groupby
+from itertools import accumulate, pairwise
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.storage import uris
@@ -36,7 +37,7 @@ def pack(
         rate: bytes a second of one reader in earlier windows of the feed; 0 where none was measured.
     """
     ordered = list(blocks)
-    costs = [read_cost(block, rate) for block in ordered]
+    costs = read_costs(ordered, rate)
     total = sum(costs)
     waves = min(max(total // (cores * _WORTH_A_TASK), 1), _WAVES) if sure else _WAVES
     count = max(cores * waves, -(-total // _MAX_PARTITION))
@@ -44,7 +45,7 @@ def pack(
     runs = _cut(costs, count, outliers_alone=True)
     if max_readers is not None and len(runs) > max_readers:
         runs = _cut(costs, count, outliers_alone=False)
-    return [[ordered[index] for index in run] for run in runs]
+    return [ordered[run.start : run.stop] for run in runs]
 
 
 def fill(blocks: Iterable[Block], size: int) -> list[list[Block]]:
@@ -63,44 +64,40 @@ def fill(blocks: Iterable[Block], size: int) -> list[list[Block]]:
 
 def largest_first(partitions: Sequence[list[Block]], rate: int = 0) -> list[list[Block]]:
     """Return partitions with those that cost most at the front; those of about the same cost stay in their order."""
-    costs = [sum(read_cost(block, rate) for block in partition) for partition in partitions]
+    costs = [sum(read_costs(partition, rate)) for partition in partitions]
     average = sum(costs) / max(len(costs), 1)
     by_cost = sorted(range(len(costs)), key=lambda index: -round(8 * costs[index] / average))
     return [partitions[index] for index in by_cost]
 
 
-def read_cost(block: Block, rate: int = 0) -> int:
-    """Return the bytes of a block, and those that could be read at this rate while its file is opened; at least 1."""
-    return max(block.end - block.start + _open_us(block) * (rate or _RATE) // 1_000_000, 1)
+def read_costs(blocks: Iterable[Block], rate: int = 0) -> list[int]:
+    """Return each block's bytes, and those that could be read at this rate while its file is opened; at least 1."""
+    together, alone, remote = (us * (rate or _RATE) // 1_000_000 for us in (_OPEN_TOGETHER, _OPEN_ALONE, _OPEN_REMOTE))
+    return [
+        max(end - start + (remote if not uris.is_local(path) else together if size <= SMALL_BYTES else alone), 1)
+        for _, _, _, (path, size, _, _), start, end, _, _ in blocks
+    ]
 
 
-def _open_us(block: Block) -> int:
-    if uris.local_path(block.version.path) is None:
-        return _OPEN_REMOTE
-    return _OPEN_TOGETHER if block.version.size <= SMALL_BYTES else _OPEN_ALONE
-
-
-def _cut(costs: Sequence[int], count: int, *, outliers_alone: bool) -> list[list[int]]:
+def _cut(costs: Sequence[int], count: int, *, outliers_alone: bool) -> list[range]:
     """Return the indices of costs in at most `count` runs of about equal sums, and outliers by themselves in addition.
 
     A cost belongs to the run in whose equal share of the total its middle is, so that remainders do not add up. A run
     that costs little in comparison with such a share is joined to its neighbour.
     """
-    total = sum(costs)
-    middles = (2 * end - cost for end, cost in zip(accumulate(costs), costs, strict=True))
-    shares = [
-        (middle * count // (2 * total), index if outliers_alone and costs[index] * count > total else -1)
-        for index, middle in enumerate(middles)
-    ]
-    joined: list[list[int]] = []
-    before = 0
-    for _, indices in groupby(range(len(costs)), key=shares.__getitem__):
-        run = list(indices)
-        cost = sum(costs[index] for index in run)
-        if joined and min(cost, before) * count < total * _NEGLIGIBLE:
-            joined[-1] += run
-            before += cost
+    if not costs:
+        return []
+    sums = [0, *accumulate(costs)]
+    total = sums[-1]
+    middles = [before + behind for before, behind in pairwise(sums)]  # twice
+    begins = {0, *(bisect_left(middles, -(-2 * total * share // count)) for share in range(1, count))}
+    if outliers_alone:
+        begins.update(at for index, cost in enumerate(costs) if cost * count > total for at in (index, index + 1))
+    joined: list[range] = []
+    for begin, end in pairwise(sorted(begins | {len(costs)})):
+        last = joined[-1] if joined else None
+        if last and min(sums[end] - sums[begin], sums[last.stop] - sums[last.start]) * count < total * _NEGLIGIBLE:
+            joined[-1] = range(last.start, end)
         else:
-            joined.append(run)
-            before = cost
+            joined.append(range(begin, end))
     return joined

@@ -113,6 +113,11 @@ def local_path(uri: str) -> str | None:
     return uri[len(_LOCAL) :] if uri.startswith(_LOCAL) else None
 
 
+def is_local(uri: str) -> bool:
+    """Return whether a canonical URI is of the local disk."""
+    return uri.startswith(_LOCAL)
+
+
 def file_uri(path: str) -> str:
     """Return the canonical URI of an absolute, normal local path."""
     return _LOCAL + path

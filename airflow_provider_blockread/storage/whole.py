@@ -27,7 +27,7 @@ _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEX
 
 def may_read_whole(version: FileVersion) -> bool:
     """Return whether a file is on the local disk, or its store may give it on the condition that it is this version."""
-    return uris.local_path(version.path) is not None or (version.etag is not None and version.size > 0)
+    return uris.is_local(version.path) or (version.etag is not None and version.size > 0)
 
 
 def read_whole(stores: Stores, versions: Sequence[FileVersion], bounds: Bounds) -> Generator[bytes | None]:
@@ -38,11 +38,11 @@ def read_whole(stores: Stores, versions: Sequence[FileVersion], bounds: Bounds) 
     all the same; the check of all files before publishing detects that. None gives no reason: opening that file alone
     raises it.
     """
-    remote = deque(version for version in versions if uris.local_path(version.path) is None)
+    remote = deque(version for version in versions if not uris.is_local(version.path))
     folder, objects = _Folder(bounds), _Objects(stores.within(bounds), remote)
     try:
         for version in versions:
-            yield folder.read(version) if uris.local_path(version.path) is not None else objects.read()
+            yield folder.read(version) if uris.is_local(version.path) else objects.read()
     finally:
         folder.close()
         objects.close()

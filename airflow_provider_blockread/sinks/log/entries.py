@@ -159,7 +159,7 @@ class PublishedLog:
         self._stores.write_bytes_atomic(self._entry(marker), lines.encode())
 
     def _each(self, read: Callable[[str], T], places: Sequence[str]) -> Iterator[T]:
-        if len(places) < 2 or uris.local_path(self._uri) is not None:  # noqa: PLR2004 - one needs no threads
+        if len(places) < 2 or uris.is_local(self._uri):  # noqa: PLR2004 - one needs no threads
             yield from map(read, places)
             return
         with ThreadPoolExecutor(_THREADS) as threads:

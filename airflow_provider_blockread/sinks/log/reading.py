@@ -75,7 +75,7 @@ def _log(stores: Stores, place: str) -> PublishedLog:
 
 def _opened(stores: Stores, place: str, files: list[str]) -> tuple[fs.FileSystem, list[str]]:
     """Return the file system of a place, and the paths of files in it."""
-    if uris.local_path(place) is not None:
+    if uris.is_local(place):
         return fs.LocalFileSystem(), [str(uris.local_path(file)) for file in files]
     store, _ = stores.remote(place)
     return fs.PyFileSystem(fs.FSSpecHandler(store.system)), [store.path_of(file) for file in files]

@@ -229,7 +229,7 @@ class Table:
                 raise ProofError(msg)
 
     def _sizes(self, files: Sequence[OutputFile]) -> Iterable[int | None]:
-        if not files or uris.local_path(files[0].uri) is not None:
+        if not files or uris.is_local(files[0].uri):
             return map(self._size, files)
         with ThreadPoolExecutor(_THREADS) as threads:
             return list(threads.map(self._size, files))

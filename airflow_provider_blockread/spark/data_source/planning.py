@@ -14,7 +14,7 @@ from airflow_provider_blockread.options.plan import AUTO
 from airflow_provider_blockread.records.format import RecordFormat, is_one_block
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.data_source.options import NAME, ReadOptions
-from airflow_provider_blockread.spark.packing import pack, read_cost
+from airflow_provider_blockread.spark.packing import pack, read_costs
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.spark.tasks.opening import open_version
 from airflow_provider_blockread.storage.stores import Stores
@@ -39,7 +39,7 @@ def plan_partitions(
     wanted = _numbered(options, of_files)
     states = _states(options, stores, fmt, of_files, {block.number for block in wanted})
     size = STORE_BLOCK if options.block_size == AUTO else parse_size(options.block_size)
-    costs = [read_cost(block) for block in wanted]
+    costs = read_costs(wanted)
     count = sum(costs) // max([size, *costs]) + 1
     for part in pack(wanted, cores=count, sure=True, max_readers=options.max_readers):
         yield part, {block.number: states[block.number] for block in part if block.number in states}

@@ -17,7 +17,7 @@ from itertools import groupby, islice, pairwise
 import numpy as np
 import pyarrow as pa
 
-from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.options import CustomFormat, GenerationOptions
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, codec_of
@@ -93,7 +93,7 @@ class SmallFiles:
     def _is_small(self, block: Block, states: Mapping[int, int]) -> bool:
         version, start = block.version, self._fmt.initial_state
         return (
-            version.size <= min(self._most_bytes, self._local_bytes if _is_local(version) else RANGE_BYTES)
+            version.size <= min(self._most_bytes, self._local_bytes if uris.is_local(version.path) else RANGE_BYTES)
             and block.start == block.part_start == 0
             and block.end == block.part_end == version.size
             and may_read_whole(version)
@@ -115,7 +115,7 @@ class SmallFiles:
 
     def _is_worth_it(self, run: Sequence[Block], states: Mapping[int, int]) -> bool:
         """Return whether to read a run together: several files, or one that is fetched while others are worked on."""
-        return self._is_small(run[0], states) and (len(run) > 1 or not _is_local(run[0].version))
+        return self._is_small(run[0], states) and (len(run) > 1 or not uris.is_local(run[0].version.path))
 
     def _read_run(self, run: Sequence[Block], contents: Sequence[bytes | None]) -> Iterator[Together | Block]:
         low = cut_short = 0
@@ -188,10 +188,6 @@ class SmallFiles:
                 yield read.part(before + 1, file, receipts)
             if file < len(read.blocks):
                 yield read.blocks[file]
-
-
-def _is_local(version: FileVersion) -> bool:
-    return uris.local_path(version.path) is not None
 
 
 def _decode(decoder: Decoder, chunk: Chunk) -> Decoded:

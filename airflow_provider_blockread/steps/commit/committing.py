@@ -16,6 +16,7 @@ from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
+from airflow_provider_blockread.heap import settled_heap
 from airflow_provider_blockread.ledger.model import Generation, Group, Publication, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import (
@@ -45,7 +46,6 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.partitions import partition_keys
 from airflow_provider_blockread.steps.describe import describe_published
 from airflow_provider_blockread.steps.excluding import warn_of_losses
-from airflow_provider_blockread.steps.heap import settled_heap
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef

@@ -11,6 +11,7 @@ from airflow_provider_blockread.blocks.ids import digest, window_id
 from airflow_provider_blockread.errors import OptionsError, PlanConflictError, PlannerBusyError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import render_manifest
+from airflow_provider_blockread.heap import settled_heap
 from airflow_provider_blockread.ledger.files.unread import backlog
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation
@@ -23,7 +24,6 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.types import as_frame
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema, with_places
 from airflow_provider_blockread.steps.describe import describe_part, describe_readers
-from airflow_provider_blockread.steps.heap import settled_heap
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.plan.reopening import of_interval

@@ -25,7 +25,7 @@ def real_uri(uri: str) -> str:
 
 def bounds_of(source: FileSource) -> Bounds:
     """Return how far links and redirects are followed when the files of a source are read."""
-    local = {uri for uri in map(uris.canonical, source.roots) if uris.local_path(uri) is not None}
+    local = {uri for uri in map(uris.canonical, source.roots) if uris.is_local(uri)}
     inside = sorted(local) if local and source.follow_links == "inside" else None
     return Bounds(link_roots=inside, redirect_hosts=tuple(source.redirect_hosts))
 

@@ -145,7 +145,7 @@ def _inside(uri: str, roots: list[str]) -> str:
 def _are_concurrent(stores: Stores, batch: list[str]) -> bool:
     """Return whether the stores of all these files serve several threads at once."""
     places = {(uris.scheme_of(uri), uris.authority_of(uri)): uri for uri in batch}
-    remote = [uri for uri in places.values() if uris.local_path(uri) is None]
+    remote = [uri for uri in places.values() if not uris.is_local(uri)]
     return bool(remote) and all(stores.remote(uri)[0].concurrent for uri in remote)
 
 

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from airflow_provider_blockread.steps.heap import settled_heap
+from airflow_provider_blockread.heap import settled_heap
 
 
 def _fail() -> None:
