@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -91,8 +92,20 @@ def _convert_around(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array,
     array = _quick_or_none(without(texts, odd), kind)
     if array is None or not len(odd):
         return None if array is None else (array, _NONE)
-    others, bad = _convert_each(texts.take(pa.array(odd)), kind, np.arange(len(odd)))
-    return _replaced(array, odd, others), odd[bad]
+    hopeless = np.fromiter(_hopeless(texts.take(pa.array(odd)).to_pylist(), kind), np.bool_, len(odd))
+    odd, bad = odd[~hopeless], odd[hopeless]
+    if len(odd):
+        others, misfits = _convert_each(texts.take(pa.array(odd)), kind, np.arange(len(odd)))
+        array, bad = _replaced(array, odd, others), np.union1d(bad, odd[misfits])
+    return array, bad
+
+
+def _hopeless(texts: Iterable[str], kind: pa.DataType) -> Iterator[bool]:
+    """Yield whether each of a few texts cannot be of the type, which Arrow takes a millisecond to say of one."""
+    is_possible = re.compile(_possible(kind)).fullmatch
+    for text in texts:
+        tidy = text.strip(_BLANKS)
+        yield bool(tidy) and is_possible(tidy) is None
 
 
 def _convert_pieces(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets]:
