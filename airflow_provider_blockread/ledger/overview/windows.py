@@ -41,6 +41,9 @@ class GroupSums(NamedTuple):
     began_at: datetime | None = None
     ended_at: datetime | None = None
     error: str | None = None  # of a group that failed
+    running_bytes: int = 0  # that attempts under way have read
+    running_since: datetime | None = None
+    reported_at: datetime | None = None  # when one of these reported last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,22 +187,29 @@ def _filtered(query: Select[Any], wanted: WindowFilter) -> Select[Any]:
 
 
 def _group_sums(connection: Connection, newest: Iterable[Generation]) -> Mapping[str, GroupSums]:
-    is_done = groups.c.state == "done"
-    query = select(
-        groups.c.window_id,
-        func.sum(case((is_done, 1), else_=0)),
-        func.sum(case((is_done, groups.c.blocks), else_=groups.c.blocks_done)),
-        func.sum(case((is_done, groups.c.read_bytes), else_=groups.c.bytes_done)),
-        func.sum(case((is_done, groups.c.records), else_=groups.c.records_done)),
-        func.min(groups.c.started_at),
-        func.max(groups.c.finished_at),
-        func.min(groups.c.error),
-    ).group_by(groups.c.window_id)
-    mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in newest])
-    return {
-        window: GroupSums(int(done), int(blocks), int(read), int(records), began_at, ended_at, error)
-        for window, done, blocks, read, records, began_at, ended_at, error in connection.execute(query.where(mine))
+    is_done, is_running = groups.c.state == "done", groups.c.state == "running"
+    sums = {  # by the fields of what is returned
+        "done": func.sum(case((is_done, 1), else_=0)),
+        "blocks_done": func.sum(case((is_done, groups.c.blocks), else_=groups.c.blocks_done)),
+        "read_bytes": func.sum(case((is_done, groups.c.read_bytes), else_=groups.c.bytes_done)),
+        "records": func.sum(case((is_done, groups.c.records), else_=groups.c.records_done)),
+        "running_bytes": func.sum(case((is_running, groups.c.bytes_done), else_=0)),
     }
+    others = {
+        "began_at": func.min(groups.c.started_at),
+        "ended_at": func.max(groups.c.finished_at),
+        "error": func.min(groups.c.error),
+        "running_since": func.min(case((is_running, groups.c.started_at))),
+        "reported_at": func.max(case((is_running, groups.c.progress_at))),
+    }
+    named = (column.label(name) for name, column in (sums | others).items())
+    mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in newest])
+    found = {}
+    for row in connection.execute(select(groups.c.window_id, *named).where(mine).group_by(groups.c.window_id)):
+        values = row._asdict()
+        window = values.pop("window_id")
+        found[window] = GroupSums(**values | {name: int(values[name]) for name in sums})
+    return found
 
 
 def _published(ids: Sequence[str]) -> Select[Any]:

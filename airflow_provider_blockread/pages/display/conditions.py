@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from airflow_provider_blockread.ledger.overview.feeds import DAYS, FeedSums
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.parsing.sizes import plural
+from airflow_provider_blockread.pages.display.paces import window_left_s
 from airflow_provider_blockread.pages.display.troubles import brief
 from airflow_provider_blockread.pages.display.upcoming import NextWindow
 from airflow_provider_blockread.pages.display.words import at_ns, duration, share
@@ -90,7 +91,11 @@ def _doing(one: WindowRow) -> str:
     if one.state != "reading":
         return f"{one.state} {one.window.key}"
     groups = f"{one.groups.done:,} of {plural(one.window.groups, 'group')}"
-    return f"reading {one.window.key}: {groups}, {share(one.groups.blocks_done, one.window.blocks)} % of the blocks"
+    left_s = window_left_s(one)
+    left = "" if left_s is None else f", about {duration(left_s)} left"
+    return (
+        f"reading {one.window.key}: {groups}, {share(one.groups.blocks_done, one.window.blocks)} % of the blocks{left}"
+    )
 
 
 def _resting(feed: FeedSums, now: datetime) -> str:

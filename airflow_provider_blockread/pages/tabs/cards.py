@@ -10,6 +10,7 @@ from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.commands import clear_command, with_ledger
+from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import Stage, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
@@ -36,12 +37,7 @@ class GroupCard:
     group: Group
     state: str
     bar: Strip
-    blocks: int  # done
-    bytes: int  # read
-    records: int
-    bad_records: int
-    seconds: float | None  # since it began, or that it took
-    left_s: float | None  # seconds that the rest takes at this rate
+    pace: Pace
     last_sign_at: datetime | None
     trouble: Trouble | None
 
@@ -60,6 +56,7 @@ class WindowCard:
     bar: Strip | None  # of its groups
     trouble: Trouble | None
     actions: tuple[Command, ...]
+    left_s: float | None  # that the rest takes, while it is read
     hides_trouble: bool  # something failed, and the visitor may not see records, which errors quote
 
     @property
@@ -71,24 +68,12 @@ class WindowCard:
 def group_card(found: RunWindow, group: Group) -> GroupCard:
     """Return a group as its task shows it."""
     now = found.env.ledger.now()
-    progress = group_progress(group, now)
-    done = group.state == "done"
-    read = group.bytes if done else group.bytes_done
-    end = group.finished_at if group.state in {"done", "failed"} else group.progress_at or now
-    seconds = (end - group.started_at).total_seconds() if end and group.started_at else None
-    running = progress.state == "reading"
-    rate = read / seconds if read and seconds else 0.0
-    blocks = group.planned.blocks if done else group.blocks_done
+    progress, pace = group_progress(group, now), pace_of(group, now)
     return GroupCard(
         group=group,
         state=progress.state,
-        bar=_bar(progress.state, blocks, group.planned.blocks),
-        blocks=blocks,
-        bytes=read,
-        records=group.records if done else group.records_done,
-        bad_records=group.bad_records if done else group.bad_records_done,
-        seconds=seconds,
-        left_s=max(group.planned.bytes - read, 0) / rate if running and rate else None,
+        bar=_bar(progress.state, pace.blocks, group.planned.blocks),
+        pace=pace,
         last_sign_at=progress.last_sign_at,
         trouble=trouble_of(group.error, found.env.ledger.name) if group.error and found.reads_records else None,
     )
@@ -104,6 +89,7 @@ def window_card(found: RunWindow, groups: Iterable[Group], ids: AirflowIds) -> W
         bar=_groups_bar(found, list(groups)),
         trouble=trouble_of(error, name) if error and found.reads_records else None,
         actions=tuple(_actions(found, ids)),
+        left_s=window_left_s(row),
         hides_trouble=bool(error) and not found.reads_records,
     )
 

@@ -26,6 +26,7 @@ from airflow_provider_blockread.ledger.windows.generations import list_generatio
 from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.next_actions import next_actions
+from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import is_being_scanned, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
@@ -49,19 +50,14 @@ class GroupRow:
 
     group: Group
     progress: Progress
-    blocks: int  # done
-    records: int
-    bad_records: int
-    bytes: int
-    seconds: float | None  # that the attempt has taken
-    left_s: float | None  # about how long the rest takes, while it is read
+    pace: Pace
     owner: str
     owner_link: str | None
 
     @property
     def share(self) -> float:
         """How much of it is done, from 0 to 1."""
-        return 1.0 if self.progress.state == "done" else self.bytes / max(self.group.planned.bytes, 1)
+        return 1.0 if self.progress.state == "done" else self.pace.bytes / max(self.group.planned.bytes, 1)
 
 
 def show(visit: Visit) -> Response:
@@ -158,6 +154,7 @@ def _moving(visit: Visit, row: WindowRow) -> dict[str, Any]:
     return {
         "now": now,
         "moving": row.state in _MOVING or is_being_scanned(row),
+        "left_s": window_left_s(row),
         "stages": stages_of(row),
         "groups": listed[:_GROUPS],
         "group_count": len(rows),
@@ -167,22 +164,11 @@ def _moving(visit: Visit, row: WindowRow) -> dict[str, Any]:
 
 
 def _group(visit: Visit, group: Group, now: datetime) -> GroupRow:
-    done = group.state == "done"
-    read = group.bytes if done else group.bytes_done
-    ended = group.finished_at if group.state != "running" else now
-    seconds = (ended - group.started_at).total_seconds() if ended and group.started_at else None
-    rest = group.planned.bytes - read
-    moving = group.state == "running" and bool(read) and bool(seconds)
     owner, owner_link = _task(visit, group.owner or "")
     return GroupRow(
         group=group,
         progress=group_progress(group, now),
-        blocks=group.planned.blocks if done else group.blocks_done,
-        records=group.records if done else group.records_done,
-        bad_records=group.bad_records if done else group.bad_records_done,
-        bytes=read,
-        seconds=seconds,
-        left_s=rest * seconds / read if moving and seconds else None,
+        pace=pace_of(group, now),
         owner=owner,
         owner_link=owner_link,
     )
@@ -202,12 +188,13 @@ def _strip(rows: list[GroupRow], generation: Generation | None, listed: Collecti
     segments = [
         Segment(
             kind=one.progress.state,
-            label=f"group {one.group.ref.group}: {one.progress.state}, {one.blocks:,} of {one.group.planned.blocks:,}"
-            f" blocks, {format_bytes(one.group.planned.bytes)}, {plural(one.records, 'record')}",
+            label=f"group {one.group.ref.group}: {one.progress.state},"
+            f" {one.pace.blocks:,} of {one.group.planned.blocks:,} blocks,"
+            f" {format_bytes(one.group.planned.bytes)}, {plural(one.pace.records, 'record')}",
             weight=max(one.group.planned.bytes, 1),
             href=f"#group-{one.group.ref.group}" if one.group.ref.group in listed else None,
             full=one.share if one.progress.state == "reading" else 1.0,
-            tick=one.bad_records > 0,
+            tick=one.pace.bad_records > 0,
         )
         for one in rows
     ]
@@ -260,7 +247,7 @@ def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Ca
 
 def _skew(rows: list[GroupRow]) -> float | None:
     """Return how many times longer the slowest group took than the median one; None for fewer than three."""
-    took = sorted(one.seconds for one in rows if one.progress.state == "done" and one.seconds)
+    took = sorted(one.pace.seconds for one in rows if one.progress.state == "done" and one.pace.seconds)
     few = 3
     return took[-1] / took[len(took) // 2] if len(took) >= few else None
 

@@ -61,6 +61,30 @@ def test_a_task_shows_how_far_its_group_is(client: TestClient, env: Environment,
     assert live["html"].strip() in text
 
 
+def test_pages_agree_on_how_long_the_rest_takes(
+    client: TestClient, env: Environment, window: Window, clock: Clock
+) -> None:
+    """A group by its own rate, a window by that of the groups that are read now: as of their last report."""
+    record_progress(env.ledger, _read(env, window, 0), Tally())
+    claim = _read(env, window, 1)
+    clock.pass_seconds(10)
+    record_progress(env.ledger, claim, Tally(blocks=1, records=5, bytes=5))
+    clock.pass_seconds(30)
+    asked = (
+        "/",
+        f"/ledgers/main/windows/{window.id}",
+        f"/tabs/run?{RUN}",
+        f"/tabs/task?{RUN}&task_id=logs.read&map_index=1",
+    )
+    feeds, of_window, run, task = (client.get(path).text for path in asked)
+
+    assert "50 % of the blocks, about 30 s left" in feeds
+    assert "5 records; about 30 s left; last sign of life" in of_window
+    assert '<span class="sub">about 10 s left' in of_window
+    assert "<dt>time left</dt><dd>about 30 s<" in run
+    assert "<dt>time left</dt><dd>10 s" in task
+
+
 def test_a_running_application_is_linked_to_its_own_pages(client: TestClient, env: Environment, window: Window) -> None:
     """On the task and the window, while it runs; without a history server its id is all that is left."""
     claim = _read(env, window, 1)
