@@ -62,10 +62,10 @@ def wide(browser: Browser) -> Iterator[BrowserContext]:
 
 def addresses(lake: Lake) -> list[str]:
     """Return an address of each kind of page."""
-    bad = lake.file("&lt;.csv")
+    bad, broken = lake.file("&lt;.csv"), lake.file("broken.csv")
     lists = [f"/ledgers/main/feeds/1?show={tab}" for tab in ("windows", "waiting", "late", "left", "excluded")]
     windows = [lake.window("first"), f"{lake.window('first')}?bad=1", lake.window("second <script>")]
-    others = ["/", "/search?q=csv", "/search?q=x", "/search", "/ledgers/main/health", "/nowhere"]
+    others = ["/", broken, "/search?q=csv", "/search?q=x", "/search", "/ledgers/main/health", "/nowhere"]
     run = "dag_id=clicks&run_id=scheduled__1"
     tabs = ["dag?dag_id=clicks", "dag?dag_id=none", f"run?{run}", "run?dag_id=clicks&run_id=none"]
     tabs += [f"task?{run}&task_id=clicks.{task}" for task in ("plan", "read&map_index=0", "commit")]

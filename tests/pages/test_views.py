@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_blockread.errors import RecordError
 from tests.pages.lake import BAD, FEED, HOSTILE, Lake, filled_lake
 from tests.pages.visitors import Person
 
@@ -118,6 +119,36 @@ def test_a_file_shows_each_block_and_the_bytes_of_a_bad_record(lake: Lake) -> No
     assert f"'bad' {BAD.decode()} Look at its bytes" in said  # as text
     assert f"{len(BAD)} column 'n' is not of type int64: 'bad'" in said
     assert marked.startswith(BAD.decode())
+
+
+def test_a_file_that_fails_its_window_says_so(lake: Lake) -> None:
+    """On its page, with the reason, the block, and the way on; in a search, by the state of its window."""
+    path = lake.file("broken.csv")
+    page = lake.client.get(path).text
+    said, searched = words(page), words(lake.client.get("/search?q=broken").text)
+    blocks = re.findall(r'<tr id="block-\d+">.*?</span>\s*(\w+)', page, re.DOTALL)
+    without_records = words(lake.as_seen_by(Person(reads=set())).get(path).text)
+
+    assert "broken.csv ✕ failed Its window failed on it. csv record at byte 16 of" in said
+    assert blocks == ["failed"]
+    assert f'<a href="{lake.window("second <script>")}">What can be done with window' in page
+    assert "second <script> ✕ failed" in searched
+    assert "✕ failed Its window failed on it. The error may quote records" in without_records
+
+
+def test_blocks_beside_the_one_that_failed_wait(tmp_path: Path) -> None:
+    """A group that failed has read none of its blocks for good, but only one of them is at fault."""
+    with filled_lake(tmp_path) as lake:
+        lake.pipe.put(
+            {"long.csv": b"id,name,n\n" + b"1,x,2\n" * 9 + BAD + b"\n" + b"1,x,2\n" * 9, "other.csv": b"id,name,n\n"}
+        )
+        ref = lake.plan("third")
+        with pytest.raises(RecordError):
+            lake.pipe.read(ref)
+        long, other = (lake.client.get(lake.file(name)).text for name in ("long.csv", "other.csv"))
+
+    assert re.findall("<title>block \\d+: (\\w+)", long) == ["waiting", "failed", "waiting", "waiting"]
+    assert "Its window failed for another reason" in other
 
 
 def test_the_records_around_a_bad_one_are_lines_of_text(lake: Lake) -> None:

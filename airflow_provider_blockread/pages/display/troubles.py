@@ -12,7 +12,7 @@ from airflow_provider_blockread.pages.display.commands import with_ledger
 _OFFSET = re.compile(r" record at byte (\d+) of ")
 _RECORD = re.compile(r"""; the record is (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")""")
 _NAMED = re.compile(r"^(\w+Error: )?(feed .{1,200}? )?window [0-9a-f]{16}( group \d+)?: ")  # said beside it already
-_PLACE = re.compile(r" of (.+) block \d+ bytes \[\d+, \d+\)")
+_PLACE = re.compile(r" of (.+) block (\d+) bytes \[\d+, \d+\)")
 _COMMAND = re.compile(r"`(blockread [^`]+)`")
 _WIDTH = 16  # bytes of a line
 
@@ -62,6 +62,12 @@ def brief(error: str) -> str:
     """Return what happened, for a line of a list that names the window: without its folder and what to do."""
     said, _ = _parted(_NAMED.sub("", error.partition("\n")[0]))
     return _PLACE.sub(lambda found: f" of {found[1].rpartition('/')[2]}", said)
+
+
+def block_of(error: str) -> int | None:
+    """Return the number of the block that an error names."""
+    found = _PLACE.search(error.partition("\n")[0])
+    return int(found[2]) if found else None
 
 
 def _parted(said: str) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -11,13 +12,14 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.feed_options import newest_source
 from airflow_provider_blockread.ledger.overview.files import FileLife, file_life, file_versions
-from airflow_provider_blockread.ledger.overview.window import window_detail
+from airflow_provider_blockread.ledger.overview.window import named_files, window_detail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.pages.display.dumps import dump, passage
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.display.troubles import block_of, trouble_of
 from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.views.evidence import (
     FileBlock,
@@ -42,7 +44,10 @@ def show(visit: Visit) -> Response:
     """Return the page."""
     env, life = visit.env, _life(visit)
     row = life.windows[-1] if life.windows else None
+    failed_on = _failed_on(visit, life, row)
     blocks, note, bad, bad_note = _evidence(visit, life, row)
+    blocks = [_as_it_failed(one, block_of(failed_on or "")) for one in blocks]
+    said = visit.quoted(failed_on)
     seen = visit.seen(visit.ledger)
     asked = whole(visit.asked("block")) or 0
     first = next((index for index, one in enumerate(blocks) if one.number >= asked), 0)
@@ -51,6 +56,7 @@ def show(visit: Visit) -> Response:
         "life": life,
         "now": env.ledger.now(),
         "row": row,
+        "trouble": trouble_of(said, env.ledger.name) if said else None,
         "versions": [one for one in file_versions(env.ledger, life.path) if one.feed_id in seen],
         "blocks": listed,
         "block_count": len(blocks),
@@ -89,6 +95,19 @@ def _life(visit: Visit) -> FileLife:
     if life is None:
         raise HTTPException(404)
     return life
+
+
+def _failed_on(visit: Visit, life: FileLife, row: WindowRow | None) -> str | None:
+    """Return the error of the newest window, if it names this file."""
+    if row is None or row.error is None:
+        return None
+    named = named_files(visit.env.ledger, row.window.id, row.error)
+    return row.error if any(one.id == life.id for one in named) else None
+
+
+def _as_it_failed(block: FileBlock, wrong: int | None) -> FileBlock:
+    """Return a block of a group that failed as what it is: the one that the error names, or one to read again."""
+    return replace(block, state="failed" if block.number == wrong else "waiting") if block.state == "failed" else block
 
 
 def _record_format(life: FileLife) -> dict[str, Any]:

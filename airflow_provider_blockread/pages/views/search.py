@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from starlette.responses import Response
 
@@ -10,6 +11,7 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.files import FoundFiles, find_files
 from airflow_provider_blockread.ledger.overview.refs import all_feeds
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, find_windows
+from airflow_provider_blockread.ledger.windows.progress import windows_progress
 from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
@@ -27,6 +29,7 @@ class Hits:
     feeds: tuple[FeedRef, ...] = ()
     windows: tuple[WindowRow, ...] = ()
     found: FoundFiles = _NOTHING
+    states: Mapping[str, str] = field(default_factory=dict)  # of windows that hold found files and are not published
     error: str = ""
 
     @property
@@ -48,13 +51,16 @@ def _in_ledger(visit: Visit, name: str, text: str, below: int | None) -> Hits:
         ledger, seen = visit.ledgers.open(name).ledger, visit.seen(name)
         among = None if len(seen) == len(all_feeds(ledger)) else list(seen)  # a million rows are looked at
         found = find_files(ledger, text, of=among, limit=_MOST, below=below)
+        holding = {file.window for file in found.files if file.window and file.state == "planned"}
+        states = {window: one.state for window, one in windows_progress(ledger, sorted(holding)).items()}
         if below is not None:
-            return Hits(ledger=name, found=found)
+            return Hits(ledger=name, found=found, states=states)
         return Hits(
             ledger=name,
             feeds=tuple(ref for ref in seen.values() if text.casefold() in ref.name.casefold())[:_MOST],
             windows=tuple(find_windows(ledger, text, of=list(seen), limit=_MOST)),
             found=found,
+            states=states,
         )
     except BlockReadError as error:
         return Hits(ledger=name, error=str(error))
