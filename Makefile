@@ -20,7 +20,7 @@ VENV := .venv
 READY := $(VENV)/.ready$(if $(filter-out file,$(origin PYTHON)),-$(notdir $(PYTHON)))
 UV_VERSION := 0.13.8
 UV = $$(uv --version >/dev/null 2>&1 && echo uv || echo .uv/bin/uv)
-RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
+RUN = home="$$($(VENV)/bin/python tools/java_home.py)" && JAVA_HOME="$$home" PATH="$(abspath $(VENV))/bin:$$PATH"
 
 # Most JVMs of the tests do little but start: without the second compiler, and with the classes of an archive, in half the time.
 # So do Spark's Python processes: with its modules compiled, in a third of the time.

@@ -66,3 +66,12 @@ def test_it_says_what_passed_what_failed_and_what_was_not_found(project: Path, t
     assert (len(spark), spark[0][-2:]) == (1, ["-W", "default"])
     assert asked.count("--resolution lowest-direct") == 1
     assert asked.count("sync --quiet --frozen") == 2
+
+
+def test_an_environment_elsewhere_runs_the_tests(tmp_path: Path) -> None:
+    """Both targets that are tried take the Python of the environment that is named, not one on the path."""
+    asked = ["make", "--dry-run", f"VENV={tmp_path}", "unit", "test"]
+    done = subprocess.run(asked, cwd=TOOLS.parent, capture_output=True, text=True, check=True, timeout=60)
+
+    assert f"{tmp_path}/bin/python -m pytest" in done.stdout
+    assert f' PATH="{tmp_path}/bin:$PATH"' in done.stdout
