@@ -55,15 +55,21 @@ def next_actions(
     """
     if row.state == "published" and row.shown is not None:
         found = _published(row, detail)
-    elif row.state == "failed":
-        found = [*_failed(row, files), *_given_up(row)]
-    elif row.state == "stalled":
-        found = [_taken_over(row), *_given_up(row)]
+    elif row.state in {"failed", "stalled"}:
+        return ways_on(row, ledger, files)
     elif row.state in _GOES_ON:
         found = [NextAction(title="Wait", effect=_wait(row)), *_given_up(row)]
     else:
         found = _withdrawn(row, withdrawal)
     return [one.with_ledger(ledger) for one in found]
+
+
+def ways_on(row: WindowRow, ledger: str, files: Sequence[str]) -> list[NextAction]:
+    """Return what helps a window that failed or stalled; nothing for another one. Arguments as above."""
+    if row.state not in {"failed", "stalled"}:
+        return []
+    first = _failed(row, files) if row.state == "failed" else [_taken_over(row)]
+    return [one.with_ledger(ledger) for one in (*first, *_given_up(row))]
 
 
 def _wait(row: WindowRow) -> str:

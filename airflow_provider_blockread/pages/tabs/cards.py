@@ -7,27 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_provider_blockread.ledger.model import Group
+from airflow_provider_blockread.ledger.overview.window import named_files
 from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.commands import clear_command, with_ledger
+from airflow_provider_blockread.pages.display.next_actions import NextAction, ways_on
 from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import Stage, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
 from airflow_provider_blockread.pages.display.words import number, share
-from airflow_provider_blockread.pages.tabs.run_windows import AirflowIds, RunWindow
+from airflow_provider_blockread.pages.tabs.run_windows import RunWindow
 
 #: States in which something moves without anybody's help.
 MOVING = frozenset({"planning", "waiting", "reading", "proving", "publishing"})
 _WIDEST = 100  # groups that are drawn one by one
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """A command that helps now, and why."""
-
-    why: str
-    command: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +48,7 @@ class WindowCard:
     stages: list[Stage]
     bar: Strip | None  # of its groups
     trouble: Trouble | None
-    actions: tuple[Command, ...]
+    ways_on: list[NextAction]
     left_s: float | None  # that the rest takes, while it is read
     hides_trouble: bool  # something failed, and the visitor may not see records, which errors quote
 
@@ -79,16 +72,17 @@ def group_card(found: RunWindow, group: Group) -> GroupCard:
     )
 
 
-def window_card(found: RunWindow, groups: Iterable[Group], ids: AirflowIds) -> WindowCard:
+def window_card(found: RunWindow, groups: Iterable[Group]) -> WindowCard:
     """Return a window as its run shows it."""
     row, name = found.row, found.env.ledger.name
     error = row.error
+    failed = named_files(found.env.ledger, row.window.id, error) if error else []
     return WindowCard(
         found=found,
         stages=stages_of(row),
         bar=_groups_bar(found, list(groups)),
         trouble=trouble_of(error, name) if error and found.reads_records else None,
-        actions=tuple(_actions(found, ids)),
+        ways_on=ways_on(row, name, [one.path for one in failed]),
         left_s=window_left_s(row),
         hides_trouble=bool(error) and not found.reads_records,
     )
@@ -120,15 +114,3 @@ def _groups_bar(found: RunWindow, groups: list[Group]) -> Strip | None:
         kind = "planned" if state == "waiting" else state
         segments.append(Segment(kind=kind, label=label, weight=max(group.planned.bytes, 1), full=full, tick=bool(bad)))
     return strip(segments, f"{number(row.groups.done)} of {number(len(groups))} groups read")
-
-
-def _actions(found: RunWindow, ids: AirflowIds) -> Iterable[Command]:
-    row = found.row
-    if row.state not in {"failed", "stalled"}:
-        return
-    what = "Fix the cause, then clear this run" if row.state == "failed" else "Clear this run"
-    clear = clear_command(f"{ids.dag}/{ids.run}")
-    yield Command(why=f"{what}. Groups that are read stay read.", command=clear)
-    fate = "What is published stays." if row.shown else "Its files go to a later window of the feed."
-    abandon = with_ledger(f"blockread windows abandon {row.window.id}", found.env.ledger.name)
-    yield Command(why=f"Give it up. {fate}", command=abandon)

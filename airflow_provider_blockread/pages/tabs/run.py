@@ -25,7 +25,7 @@ def live(visit: Visit) -> Response:
 def _values(visit: Visit) -> dict[str, object]:
     ids = airflow_ids(visit)
     found, problems = run_windows(visit, ids)
-    cards = [window_card(one, newest_groups(one.env.ledger, one.row), ids) for one in found]
+    cards = [window_card(one, newest_groups(one.env.ledger, one.row)) for one in found]
     return {
         "ids": ids,
         "cards": cards,

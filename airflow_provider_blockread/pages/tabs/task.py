@@ -38,7 +38,7 @@ def _values(visit: Visit) -> dict[str, object]:
     windows, problems = run_windows(visit, ids)
     found = _found(windows, ids)
     group = None if found is None or found.group is None else group_card(found.window, found.group)
-    window = None if found is None else window_card(found.window, found.groups, ids)
+    window = None if found is None else window_card(found.window, found.groups)
     moving = (group.moves if group else window.moves) if window else False
     state = (group.state if group else window.found.row.state) if window else ""
     return {

@@ -182,6 +182,7 @@ def test_a_run_shows_its_windows(client: TestClient, env: Environment, window: W
 
     assert "<code>airflow dags clear load --run-id manual__1</code>" in failed
     assert f"blockread windows abandon {window.id} --state" in failed
+    assert f"blockread windows exclude {window.id} file:///in/a --reason ... --state" in failed
     assert published.count('<li class="past">') == 4
     assert "What works now" not in published
 
