@@ -59,7 +59,7 @@ def _take(page: Page, url: str, failed: str) -> None:
     _save(page, "feeds")
     page.goto(f"{url}/dags/{dag}/runs/{quote(run, safe='')}/plugin/blockread_run")
     page.frame_locator("iframe").locator("main .card").wait_for()
-    _save(page, "run", height=745)
+    _save(page, "run", height=737)
     page.goto(f"{url}/dags/{dag}/plugin/blockread_dag")
     page.frame_locator("iframe").locator("main .calendar").wait_for()
     _save(page, "dag")
