@@ -135,6 +135,12 @@ def _check_known(texts: Mapping[str, str], of_format: Mapping[str, str], kind: t
     own = [field.name for field in dataclasses.fields(kind) if (kind, field.name) != (CustomFormat, "path")]
     known = sorted({*OPTIONS, *own})
     unknown = sorted(set(texts) - {*known, *_PATHS} - set(of_format))
+    if "location" in unknown:
+        msg = (
+            f"{NAME}: no table of a catalog can be read, since Spark passes its options to no Python data source; write"
+            f" CREATE TEMPORARY VIEW ... USING {NAME} OPTIONS (path 's3://bucket/folder')"
+        )
+        raise OptionsError(msg)
     if unknown:
         near = (
             _needless(unknown[0])

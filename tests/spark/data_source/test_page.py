@@ -28,9 +28,10 @@ def test_every_snippet_runs(spark: SparkSession, tmp_path: Path) -> None:
     for snippet in re.findall(r"^```python\n(.*?)^```", _PAGE, re.MULTILINE | re.DOTALL):
         exec(snippet.replace("s3://landing", str(tmp_path)), names)  # noqa: S102 - our own documentation
     register(spark)
-    found = {name: names[name].collect() for name in ("events", "logs", "few", "typed", "again")}  # type: ignore[attr-defined]
+    found = {name: names[name].collect() for name in ("events", "landed", "logs", "few", "typed", "again")}  # type: ignore[attr-defined]
 
     assert [(row.id, row.msg) for row in found["events"]] == [(1, "a\nb"), (2, "c")]
+    assert found["landed"] == found["events"]
     assert [row._offset for row in found["logs"]] == [0, 4]
     assert [list(row.asDict()) for row in (found["few"][0], found["typed"][0])] == [["id", "_file"], ["id"]]
     assert [row.value for row in found["again"]] == ["one", "Timeout"]

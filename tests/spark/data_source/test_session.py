@@ -43,6 +43,20 @@ def test_lines_csv_and_json(spark: SparkSession, folder: Path) -> None:
     assert events.selectExpr("unix_seconds(at)").first() == (1767323045,)
 
 
+def test_a_table_of_a_catalog(spark: SparkSession, folder: Path) -> None:
+    """It is refused where it is made, and a temporary view has the rows."""
+    from pyspark.errors import AnalysisException
+
+    options = f"OPTIONS (format 'csv', header 'true', path '{folder}')"
+    with pytest.raises(AnalysisException, match=r"write CREATE TEMPORARY VIEW .* USING blockread OPTIONS"):
+        spark.sql(f"CREATE TABLE landed_rows USING blockread {options}")
+    spark.sql(f"CREATE TEMPORARY VIEW landed_rows USING blockread {options}")
+    try:
+        assert spark.sql("SELECT id FROM landed_rows").count() == 4
+    finally:
+        spark.catalog.dropTempView("landed_rows")
+
+
 def test_an_empty_source(spark: SparkSession, tmp_path: Path) -> None:
     """A folder without files has no rows, and the columns that were declared."""
     found = spark.read.format("blockread").option("format", "csv").schema("id long").load(str(tmp_path))
