@@ -105,6 +105,11 @@ class Sink(Value):
         return False
 
     @property
+    def per_group(self) -> bool:
+        """Whether a file holds all rows of a group, which one task writes then."""
+        return False
+
+    @property
     def audit_columns(self) -> tuple[str, ...]:
         """The audit columns that its files hold."""
         return ()

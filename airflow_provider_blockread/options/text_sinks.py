@@ -17,8 +17,9 @@ _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}  # of 
 class LineSink(Sink):
     """A directory of files of text, plain or compressed.
 
-    A file is that of a task, or with `per="block"` of a block, whose number its name then ends in, in hex. With
-    `log=True` the directory holds a log of what is published, from which readers see whole windows.
+    A file is that of a task, with `per="group"` of a whole group, which one task writes then, or with `per="block"` of
+    a block, whose number its name then ends in, in hex. With `log=True` the directory holds a log of what is published,
+    from which readers see whole windows.
     """
 
     ending: ClassVar[str]  # of the names of plain files
@@ -30,7 +31,7 @@ class LineSink(Sink):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of(self.kind, "compression", self.compression, ("none", *_SUFFIXES))
-        one_of(self.kind, "per", self.per, ("task", "block"))
+        one_of(self.kind, "per", self.per, ("task", "group", "block"))
 
     @property
     def suffix(self) -> str:
@@ -41,6 +42,11 @@ class LineSink(Sink):
     def per_block(self) -> bool:
         """Whether a file holds the rows of one block alone."""
         return self.per == "block"
+
+    @property
+    def per_group(self) -> bool:
+        """Whether a file holds all rows of a group."""
+        return self.per == "group"
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ class Driver:
     def _read_blocks(self, spec: ReadSpec, blocks: list[Block], task: ReadTask) -> list[TaskReport]:
         """Return the reports of the tasks that read the blocks."""
         states = self._entry_states(spec, blocks)
-        packed = self._packed(spec, blocks)
+        packed = [blocks] if blocks and spec.options.sink.per_group else self._packed(spec, blocks)
         few = len(packed) <= _MOST_WATCHED
         portions = [
             Portion(

@@ -12,7 +12,7 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.sinks.log.reading import read_published
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
-from tests.pipeline.make import Pipe
+from tests.pipeline.make import Pipe, ReadHere
 
 _LOGGED = pytest.mark.parametrize("sink", ["parquet with a log"])
 
@@ -115,3 +115,18 @@ def test_a_window_whose_columns_are_in_another_case(here: Pipe) -> None:
     here.run("second", clear_number=1)
 
     assert sorted(here.rows(), key=str) == [{"id": 1, "Name": "a"}, {"id": 2, "Name": "b"}]
+
+
+@pytest.mark.parametrize("sink", ["text", "csv", "json_lines"])
+def test_a_group_has_a_file(here: Pipe) -> None:
+    """One task reads a group, in the order of its files; a window of two groups has two files."""
+    here.put({f"{number}.txt": b"".join(b"%d%d\n" % (number, row) for row in range(5)) for number in range(8)})
+    here.submitter, here.group_bytes = ReadHere(cores=4), 60
+    by_task = here.run()
+    here.sink_options = {"per": "group"}
+    by_group = here.run(clear_number=1)
+
+    assert by_task.outputs > by_group.outputs == 2
+    assert here.values() == sorted(f"{number}{row}" for number in range(8) for row in range(5))
+    texts = [(here.out / name).read_text() for name in here.published()]
+    assert all(text == "".join(sorted(text.splitlines(keepends=True))) for text in texts if '"' not in text)

@@ -1,4 +1,4 @@
-"""A file for each block from a DataFrame: the rows say which block they are of."""
+"""A file for each block, or one for a group, from a DataFrame: the rows say which block they are of."""
 
 from __future__ import annotations
 
@@ -72,6 +72,16 @@ def test_each_block_has_a_file(dots: Pipe, way: str) -> None:
     assert len(lines) > 16
     assert files(dots) == {block: of_block for block, of_block in kept.items() if of_block}
     assert done.rows == 60
+
+
+def test_a_group_has_a_file(dots: Pipe) -> None:
+    """It has the rows in the order of the function, whatever the number of partitions."""
+    dots.sink_options, dots.function = {"per": "group"}, Sql("SELECT value FROM records ORDER BY length(value), value")
+    dots.run()
+
+    (name,) = dots.published()
+    lines = (dots.out / name).read_text().splitlines()
+    assert lines == sorted((f"{'.' * (n % 2)}{of}{n}" for of in "ab" for n in range(60)), key=lambda x: (len(x), x))
 
 
 @pytest.mark.parametrize(
