@@ -58,7 +58,7 @@ test: $(READY) $(CLASSES) ## Run all tests, in an order given by SEED, in WORKER
 
 unit: $(READY) ## Run the tests that need no server, database, JVM or Airflow, with few random examples.
 	$(VENV)/bin/python -m pytest $(UNIT) -m "not (slow or spark or airflow or postgres or system or crash)" \
-	  --hypothesis-profile=unit --numprocesses=logical --randomly-seed=$(SEED) $(PYTEST_ARGS)
+	  --ignore=tests/spark/engines/test_airflow.py --hypothesis-profile=unit --numprocesses=logical --randomly-seed=$(SEED) $(PYTEST_ARGS)
 
 docs: $(READY) ## Build the documentation into dist/site; a dead link or anchor is an error.
 	$(VENV)/bin/zensical build --clean --strict

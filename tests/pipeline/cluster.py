@@ -13,8 +13,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airflow_provider_blockread.options import SparkJob
+
+if TYPE_CHECKING:
+    from airflow_provider_blockread.hooks.spark import SparkSubmitter
+    from airflow_provider_blockread.hooks.stores import Credentials
 
 _HERE = Path(__file__).parent
 _MODULES = [
@@ -117,3 +122,10 @@ def _workers(url: str) -> int:
             return int(json.load(answer)["aliveworkers"])
     except (OSError, json.JSONDecodeError):  # a master that starts attaches its page first: it answers this path too
         return 0
+
+
+def spark_submitter(job: SparkJob, credentials: Credentials | None = None) -> SparkSubmitter:
+    """Return what submits a job by Airflow's Spark hook, imported here since make unit collects without Airflow."""
+    from airflow_provider_blockread.hooks.spark import SparkSubmitter
+
+    return SparkSubmitter(job, credentials)

@@ -68,7 +68,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out tests of single files, some of them with other arguments, where a sink is a table."""
+    """Mark what starts Spark, and leave out tests of single files where a sink is a table."""
+    for item in items:
+        if isinstance(item, pytest.Function) and "spark" in item.fixturenames:
+            item.add_marker("spark")
     left_out = [item for item in items if item.get_closest_marker("files") and _is_into_table(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

@@ -60,6 +60,7 @@ def publish_as_space_is_freed(kind: str, disk: Path, elsewhere: Path) -> str:
     return ended
 
 
+@pytest.mark.slow  # processes of their own, on a file system of their own
 @pytest.mark.parametrize("kind", ["delta", "iceberg", "parquet", "parquet with a log"])
 def test_a_window_is_whole_once_there_is_space(tmp_path: Path, kind: str) -> None:
     """Whatever the commit was writing when the disk was full."""

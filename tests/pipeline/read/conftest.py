@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.hooks.spark import SparkSubmitter
-from tests.pipeline.cluster import Cluster, standalone
+from tests.pipeline.cluster import Cluster, spark_submitter, standalone
 from tests.pipeline.make import Pipe
 
 
@@ -31,6 +30,6 @@ def two(here: Pipe) -> Pipe:
 def on_cluster(tmp_path: Path, cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pipe]:
     """A pipeline whose jobs go to the cluster by Airflow's Spark hook."""
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    made = Pipe(folder=tmp_path, submitter=SparkSubmitter(cluster.job(tmp_path)))
+    made = Pipe(folder=tmp_path, submitter=spark_submitter(cluster.job(tmp_path)))
     yield made
     made.close()

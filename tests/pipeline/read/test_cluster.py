@@ -10,7 +10,6 @@ from pathlib import Path
 import pyarrow.dataset as ds
 import pytest
 
-from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import (
     ArrowFunction,
     CustomFormat,
@@ -19,7 +18,7 @@ from airflow_provider_blockread.options import (
     Policies,
 )
 from airflow_provider_blockread.spark.bundle import write_bundle
-from tests.pipeline.cluster import Cluster
+from tests.pipeline.cluster import Cluster, spark_submitter
 from tests.pipeline.make import Pipe
 
 pytestmark = [
@@ -95,7 +94,7 @@ def test_speculative_duplicate(pipe: Pipe, cluster: Cluster, function: FunctionO
         "spark.speculation.quantile": "0.1",
         "spark.speculation.minTaskRuntime": "100ms",
     }
-    pipe.submitter = SparkSubmitter(cluster.job(pipe.folder, speculation))
+    pipe.submitter = spark_submitter(cluster.job(pipe.folder, speculation))
     pipe.function = function
     pipe.policies = Policies(on_bad_record="drop")
     done = pipe.run()

@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import SparkJobError
-from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import ArrowFunction, DataFrameFunction, Splitting
 from airflow_provider_blockread.steps import plan
-from tests.pipeline.cluster import Cluster
+from tests.pipeline.cluster import Cluster, spark_submitter
 from tests.pipeline.make import Pipe
 
 pytestmark = [
@@ -39,7 +38,7 @@ def logged(on_cluster: Pipe, cluster: Cluster) -> Callable[..., Pipe]:
         conf = {key.replace("_", "."): value for key, value in settings.items()}
         where = {"spark.eventLog.dir": f"file://{folder}", "spark.eventLog.compress": "false"}
         events = {"spark.eventLog.enabled": "true"} | where
-        on_cluster.submitter = SparkSubmitter(cluster.job(on_cluster.folder, events | conf))
+        on_cluster.submitter = spark_submitter(cluster.job(on_cluster.folder, events | conf))
         return on_cluster
 
     return made
@@ -154,7 +153,7 @@ def test_executors_of_another_python(
     on_cluster.put(_FILES)
     right, on_cluster.submitter = (
         on_cluster.submitter,
-        SparkSubmitter(
+        spark_submitter(
             cluster.job(on_cluster.folder, {"spark.pyspark.python": str(spoilt(bare)), "spark.task.maxFailures": "1"})
         ),
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, SparkJobError
-from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import ArrowFunction, CustomFormat, SparkJob
+from tests.pipeline.cluster import spark_submitter
 from tests.pipeline.make import Pipe
 
 pytestmark = pytest.mark.spark
@@ -52,7 +52,7 @@ def test_application_that_is_killed(here: Pipe) -> None:
     conf = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
     quick, here.submitter = (
         here.submitter,
-        SparkSubmitter(SparkJob(master="local[1]", conf=conf, environment=("BLOCKREAD_TEST_*",))),
+        spark_submitter(SparkJob(master="local[1]", conf=conf, environment=("BLOCKREAD_TEST_*",))),
     )
     with pytest.raises(SparkJobError, match=rf"blockread-{ref.window}-g2-1-e1: the Spark application failed"):
         here.read(ref, groups=[1])

@@ -18,11 +18,10 @@ import psutil
 import pytest
 
 from airflow_provider_blockread.errors import RecordError, SparkJobError
-from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import ArrowFunction, Csv, SparkJob
 from tests.airflow.logger import Logger
 from tests.pipeline.application_probe import LOOPBACK
-from tests.pipeline.cluster import free_port
+from tests.pipeline.cluster import free_port, spark_submitter
 from tests.pipeline.make import Pipe
 
 pytestmark = [
@@ -80,7 +79,7 @@ def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Probe]:
             conf={"spark.ui.port": str(port), **{name.replace("_", "."): value for name, value in conf.items()}},
             environment=("LOOKING_*", "CORP_*"),
         )
-        submitter = SparkSubmitter(job, {"s3://lake": {"secret": "hush"}})
+        submitter = spark_submitter(job, {"s3://lake": {"secret": "hush"}})
         pipe = Pipe(folder=tmp_path, submitter=submitter, function=ArrowFunction("application_probe:probe"))
         pipes.append(pipe)
         pipe.put({"a.txt": b"one\n"})
@@ -191,7 +190,7 @@ def test_a_stopped_application_leaves_nothing(tmp_path: Path, temporary: Path, m
     monkeypatch.setenv("BLOCKREAD_TEST_MARKS", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]), prepend=os.pathsep)
     conf = {"spark.local.dir": str(temporary), "spark.ui.enabled": "false"}
-    submitter = SparkSubmitter(SparkJob(master="local[1]", conf=conf, environment=("BLOCKREAD_TEST_*",)))
+    submitter = spark_submitter(SparkJob(master="local[1]", conf=conf, environment=("BLOCKREAD_TEST_*",)))
     pipe = Pipe(folder=tmp_path, submitter=submitter)
     pipe.function = ArrowFunction("tests.crash.dying_functions:waits_once")
     pipe.put({"a.txt": b"one\n"})
@@ -247,7 +246,7 @@ def outside_groups(lines: list[str]) -> list[str]:
 
 def test_a_failed_read_is_told_once(tmp_path: Path, logged: list[str]) -> None:
     """File, line, byte offset and record are in the error; Spark's part of the log is short, and folded."""
-    pipe = Pipe(folder=tmp_path, submitter=SparkSubmitter(SparkJob(master="local[2]")))
+    pipe = Pipe(folder=tmp_path, submitter=spark_submitter(SparkJob(master="local[2]")))
     pipe.record_format = Csv(schema="id long, name string")
     pipe.put({"a.csv": b"1,a\n2,b\n", "bad.csv": b"1,a\r\n2,b\r\nx\x1b[31m,c\r\n"})
     with pytest.raises(RecordError) as raised:
@@ -270,7 +269,7 @@ def test_progress_is_logged(tmp_path: Path, logged: list[str], monkeypatch: pyte
     """While Spark reads, a line comes every now and then."""
     (tmp_path / "slow_function.py").write_text(_SLOW_MODULE, "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    pipe = Pipe(folder=tmp_path, submitter=SparkSubmitter(SparkJob(master="local[1]")))
+    pipe = Pipe(folder=tmp_path, submitter=spark_submitter(SparkJob(master="local[1]")))
     pipe.function = ArrowFunction("slow_function:slow")
     pipe.put({"a.txt": b"one\n"})
     pipe.run()
@@ -289,7 +288,7 @@ def test_a_clusters_own_logging_stays(tmp_path: Path, logged: list[str]) -> None
         "utf-8",
     )
     conf = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{own}"}
-    pipe = Pipe(folder=tmp_path, submitter=SparkSubmitter(SparkJob(master="local[1]", conf=conf)))
+    pipe = Pipe(folder=tmp_path, submitter=spark_submitter(SparkJob(master="local[1]", conf=conf)))
     pipe.put({"a.txt": b"one\n"})
     pipe.run()
     pipe.close()

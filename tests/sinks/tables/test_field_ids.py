@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.catalog import load_catalog
 from pyiceberg.io.pyarrow import pyarrow_to_schema
@@ -215,7 +215,6 @@ _KINDS = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=50)
 @given(fields=_structs(_KINDS), added=_structs(_KINDS))
 def test_ids_are_those_that_pyiceberg_gives(fields: list[pa.Field], added: list[pa.Field]) -> None:
     """Of a table that is made, and of columns that it gets; taking them away leaves the schema as it was."""
