@@ -40,7 +40,7 @@ class FormatOption(Value):
 
     @property
     def holds_members(self) -> bool:
-        """Whether files are merged ones, of which Parquet files are decoded."""
+        """Whether files are merged files; those in Parquet are decoded."""
         return False
 
 
@@ -239,7 +239,7 @@ class WholeFile(FormatOption):
 class Members(FormatOption):
     """One record a member of a merged file, with its name in `_file` and its time in `_modified`.
 
-    Merged files are archives, of which each has its index beside it, and Parquet files with these columns.
+    Merged files are archives, each with its index beside it, and Parquet files with these columns.
     """
 
     kind: ClassVar[str] = "members"

@@ -19,7 +19,7 @@ TRANSFORMS = {
     "truncate": "trunc",
 }
 
-#: Those of times, of which a column has one at most.
+#: Transforms of times; a column has at most one of them.
 OF_TIMES = ("year", "month", "day", "hour")
 
 _CALL = re.compile(rf"({'|'.join(TRANSFORMS)})\((.*)\)", re.DOTALL)

@@ -41,7 +41,7 @@ _SFTP = Scheme(store="sftp:SftpStore", extra="sftp", port="22", has_times=True)
 _HDFS = Scheme(store="hdfs:HdfsStore", has_blocks=True)
 _OTHER = Scheme()
 
-#: Each store of which something is known, by the scheme of its canonical URIs.
+#: The known stores, by the scheme of their canonical URIs.
 SCHEMES: Mapping[str, Scheme] = {
     "abfs": Scheme(store="azure:AzureStore", extra="azure", hosts=(".blob.", ".dfs."), has_times=True),
     "file": Scheme(store="disk:LocalDisk", one_store=True, has_times=True),

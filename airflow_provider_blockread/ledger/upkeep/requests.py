@@ -87,7 +87,7 @@ def start_requested(
 ) -> Generation:
     """Return a new pass over a published window, under the options of what is published.
 
-    A window of which nothing is published is read under the options of its newest generation, and by a newer plan. A
+    An unpublished window is read under the options of its newest generation, and by a newer plan. A
     request that is handed over to a run of Airflow names it, and its clear number, in its arguments.
 
     Args:

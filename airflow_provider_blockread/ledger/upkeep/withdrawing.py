@@ -72,7 +72,7 @@ def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -
 
 
 def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
-    """Give up a window of which nothing is published, so that its files can go back to `pending`; may be repeated.
+    """Give up an unpublished window, so that its files can go back to `pending`; may be repeated.
 
     Raises:
         StateError: when it is not open, or readers see something of it.

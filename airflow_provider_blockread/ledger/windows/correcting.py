@@ -1,4 +1,4 @@
-"""Correcting: a window of which nothing is published reads newer versions of files in a new generation.
+"""Correcting: an unpublished window reads newer versions of files in a new generation.
 
 Nobody has seen a record of the older versions, so that the newer ones are the window's own from the beginning of the
 generation: no other window takes them, the older ones are `replaced` for good, and what comes after continues from the
@@ -37,7 +37,7 @@ def start_corrected(
     again: Collection[int] | None = None,
     lost: int | None = None,
 ) -> Generation:
-    """Return a new pass over a window of which nothing is published, by a plan that names newer versions.
+    """Return a new pass over an unpublished window, by a plan that names newer versions.
 
     Args:
         ledger: where to.

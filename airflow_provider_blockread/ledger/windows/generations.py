@@ -1,4 +1,4 @@
-"""Generations: passes over a window, of which one at a time is shown and one at a time is worked on."""
+"""Generations: passes over a window; at any time, at most one is shown and at most one is worked on."""
 
 from __future__ import annotations
 

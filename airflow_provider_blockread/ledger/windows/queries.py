@@ -106,7 +106,7 @@ def list_parts(ledger: Ledger, window: str) -> list[WindowPart]:
 
 
 def unpublished_windows(ledger: Ledger, feed: str) -> list[Window]:
-    """Return the feed's open windows of which no generation is published yet, oldest first."""
+    """Return the feed's open windows without a published generation, oldest first."""
     shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
     query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed, windows.c.state == "open", ~shown)
     with ledger.reading() as connection:

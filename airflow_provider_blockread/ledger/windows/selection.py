@@ -61,7 +61,7 @@ def pending_files(
 ) -> Iterator[PendingFile]:
     """Yield the pending files that a window may take, oldest or newest first by (time, path).
 
-    Files of which windows have taken parts come before all others, and `start_from` and `max_age` leave none of them
+    Files that windows have read in part come before all others, and `start_from` and `max_age` leave none of them
     out. Nothing is held or locked: a file may be gone to another window by the time it is frozen.
 
     Args:

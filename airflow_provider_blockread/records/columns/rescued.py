@@ -50,7 +50,7 @@ class Rescuing(ABC, Generic[T]):
 
     @abstractmethod
     def read(self, chunk: Chunk) -> Rescue:
-        """Return the records of which every value fits its column."""
+        """Return the records whose values all fit their columns."""
 
     @abstractmethod
     def taken_apart(self, record: bytes) -> T | None:

@@ -17,7 +17,7 @@ class TableChangedError(Exception):
     """Another writer has committed since the state was loaded; load it again."""
 
 
-#: The column that says by its id of which window a row is.
+#: The column with the id of a row's window.
 WINDOW = "_window"
 
 

@@ -34,7 +34,7 @@ def commit_files(
         noted[EVOLVED] = str(new)
         with change.update_schema() as schema:
             schema.union_by_name(new.fields)
-    metadata = change.table_metadata  # once: the library makes it anew from all changes for each who asks
+    metadata = change.table_metadata  # read once: the library computes it from all changes on each access
     kept = {property_of(marker): str(marker.number)}
     if _MAPPING not in metadata.properties:  # by which columns of files without ids are found
         kept[_MAPPING] = metadata.schema().name_mapping.model_dump_json()

@@ -1,6 +1,6 @@
 """A table of a PostgreSQL database, through ADBC: a commit is one transaction, which copies the rows of staged files.
 
-Each row says by its id of which window it is. The marker of a change is the window's row in the table
+Each row has the id of its window. The marker of a change is the window's row in the table
 `blockread_windows` of the same schema, written first in the transaction: it is locked then, so that of two publishers
 of a window one waits, and finds the other's change. It holds for the table as it is: one that was dropped and made
 again under the same name has no windows.

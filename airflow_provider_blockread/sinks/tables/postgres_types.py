@@ -55,7 +55,7 @@ def misfit(schema: pa.Schema) -> str:
     """Return in words why a PostgreSQL table cannot hold such rows; empty if it can."""
     for field in schema:
         if field.name == WINDOW:
-            return f"column {WINDOW!r} is the sink's own, which says of which window a row is; rename it"
+            return f"column {WINDOW!r} is reserved for the id of the row's window; rename it"
         if len(field.name.encode()) > _LONGEST:
             return f"column {field.name!r} has a name of more than {_LONGEST} bytes; rename it"
         if column_type(field.type) is None:

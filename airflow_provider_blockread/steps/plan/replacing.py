@@ -1,7 +1,6 @@
 """Newer versions of files that a window was planned with: described first, then planned in the place of the older ones.
 
-A published window reads them where a reprocess asks for it; one of which nothing is published, also where its run was
-cleared.
+A published window reads them where a reprocess asks for it; an unpublished one, also where its run was cleared.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def is_unseen(env: Environment, window: Window) -> bool:
 
 
 def correction_intent(env: Environment, window: Window, mine: Generation | None, files: FileChoice) -> WindowIntent:
-    """Return what reprocessing these files of a window would do of which nothing is published.
+    """Return what reprocessing these files of an unpublished window would do.
 
     `mine` is the generation that an earlier call has begun, None where there is none.
     """

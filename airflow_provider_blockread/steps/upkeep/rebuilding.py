@@ -1,8 +1,8 @@
 """Rebuild and reprocess: published windows are read again, whole or in part, in the order of their planning.
 
 A rebuild reads all groups of a window; reprocessing files reads those that hold them, and the new generation takes
-over the results of the others: their receipts are proven once more, and their published files stay where they are. A
-window of which nothing is published is reprocessed where it is named: changed files are read as they are now.
+over the results of the others: their receipts are proven once more, and their published files stay where they are. An
+unpublished window is reprocessed where it is named: changed files are read as they are now.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The patterns of an option, one of which a path must match: globs, and regular expressions that begin with `re:`."""
+"""An option's patterns, any of which a path may match: globs, and regular expressions that begin with `re:`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow_provider_blockread.storage.listing.regexes import MARK, compile_reg
 
 
 class Patterns:
-    """Several patterns, of which any may match; without patterns, nothing matches."""
+    """Matches where any of several patterns matches; without patterns, nothing matches."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         """Compile them.
