@@ -187,6 +187,7 @@ def test_a_name_that_differs_by_case_is_no_new_column(tmp_path: Path, kind: str)
         bench.sink.prepare(pa.schema([("value", pa.string())]), "")
 
 
+@pytest.mark.postgres
 def test_a_column_that_a_view_has_is_named(tmp_path: Path) -> None:
     """PostgreSQL keeps its type: the error says what to change, and no retry is needed to see it."""
     bench = Bench("postgres", str(tmp_path / "out"), {"schema": "add_columns"})
