@@ -42,7 +42,7 @@ def write_frame(
     if spec.options.sink.per_block:
         frame = _by_block(frame)
     if spec.options.sink.per_group:
-        frame = frame.coalesce(1)  # which keeps the order that the function has given the rows
+        frame = frame.coalesce(1)  # without a shuffle; where partitions have preferred hosts, not always in their order
     task = partial(_write, spec, schema, make_stores, secret)
     plain = frame.toDF(*(f"c{number}" for number in range(len(schema))))  # mapInArrow takes a dot for a path
     answers = plain.mapInArrow(task, "outputs string").collect()
