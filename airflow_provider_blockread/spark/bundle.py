@@ -9,7 +9,7 @@ from pathlib import Path
 
 import airflow_provider_blockread
 
-_FILES = ("__init__.py", "errors.py", "observer.py", "periodic.py")
+_FILES = ("__init__.py", "errors.py", "heap.py", "observer.py", "periodic.py")
 _FOLDERS = ("options", "blocks", "records", "storage", "exchange", "sinks", "proof", "spark")
 
 
