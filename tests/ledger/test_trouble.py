@@ -115,6 +115,7 @@ def test_a_file_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
         connection.execute(text("CREATE TABLE windows (a INTEGER)"))
     with pytest.raises(LedgerSchemaError, match=r"already exists; .* give the ledger a place of its own"):
         other.upgrade()
+    other.close()
     ledger = Ledger(f"sqlite:///{tmp_path / 'ledger.db'}")
     ledger.upgrade()
     ledger.close()
@@ -123,6 +124,7 @@ def test_a_file_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
         file.write(b"\xff" * 8_000)
     with pytest.raises(LedgerSchemaError, match=r"malformed.*; its file is damaged: restore it from a backup"):
         ledger.check()
+    ledger.close()
 
 
 @pytest.mark.parametrize(
