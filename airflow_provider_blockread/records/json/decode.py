@@ -41,7 +41,6 @@ _INVALID_NUMBER = "a number must not be Inf, -Inf or -NaN: write Infinity, -Infi
 _FEW = 16  # objects are few where so many times as many records were read column by column
 _NOTED_BYTES = 2**11  # of a piece in which some objects have other fields
 _PIECE_BYTES = 128 * 2**10  # of a chunk with bad records; most pieces have none
-_RUN_ROWS = 64  # on average, that are copied as a run as fast as they are copied one by one
 
 
 class JsonDecoder:
@@ -258,11 +257,7 @@ def _in_order(tables: list[ReadRows]) -> ReadRows:
     if np.all(indices[:-1] < indices[1:]):
         return indices, table
     order = np.argsort(indices)
-    breaks = np.flatnonzero(order[1:] != order[:-1] + 1) + 1
-    if len(breaks) * _RUN_ROWS > len(order):
-        return indices[order], table.combine_chunks().take(pa.array(order))
-    borders = pairwise([0, *breaks.tolist(), len(order)])
-    return indices[order], pa.concat_tables([table.slice(order[low], high - low) for low, high in borders])
+    return indices[order], table.combine_chunks().take(pa.array(order))
 
 
 def _why(error: pa.ArrowInvalid) -> str:

@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.columns.times import check_times, quick_times, times
 from airflow_provider_blockread.records.columns.usual import usual_times
-from airflow_provider_blockread.records.columns.values import failures, many_failures, require_utf8, without
+from airflow_provider_blockread.records.columns.values import failures, many_failures, require_utf8
 from airflow_provider_blockread.records.model import Offsets
 
 ReadTimes = Callable[[pa.StringArray, pa.DataType], pa.Array]
@@ -103,30 +103,25 @@ class JsonParser:
         try:
             return self.typed(table, quick_times), {}
         except pa.ArrowInvalid:
-            known, bad = self._bad_times(table)
+            bad = self._bad_times(table)
         try:
-            batch = self.typed(known)
+            return self.typed(_without(table, bad)), bad
         except pa.ArrowInvalid:
             bad = self._bad_rows(table)
             return self.typed(_without(table, bad)), bad
-        return batch.filter(pa.array(~np.isin(np.arange(len(batch)), list(bad)))) if bad else batch, bad
 
-    def _bad_times(self, table: pa.Table) -> tuple[pa.Table, dict[int, str]]:
-        """Return the rows that have, outside arrays and structs, a text that is no time, and why it is none.
-
-        The table has null in its place.
-        """
+    def _bad_times(self, table: pa.Table) -> dict[int, str]:
+        """Return the rows with a text, outside arrays and structs, that is no time, and why it is none."""
         bad: dict[int, str] = {}
-        for number, (column, kind) in enumerate(zip(table.columns, self.schema.types, strict=True)):
+        for column, kind in zip(table.columns, self.schema.types, strict=True):
             if not pa.types.is_temporal(kind):
                 continue
             texts = column.combine_chunks()
             doubtful = np.flatnonzero(~usual_times(texts, kind) & np.asarray(texts.is_valid()))
             check = check_times(texts.take(_indices(doubtful)), kind)
-            found = {int(doubtful[place]): str(error) for place, error in many_failures(check, len(doubtful))}
-            table = table.set_column(number, table.schema.field(number), without(texts, np.array([*found], np.int64)))
-            bad = found | bad
-        return table, bad
+            for place, error in many_failures(check, len(doubtful)):
+                bad.setdefault(int(doubtful[place]), str(error))
+        return bad
 
     def _bad_rows(self, table: pa.Table) -> dict[int, str]:
         """Return the rows that fail, and why."""
