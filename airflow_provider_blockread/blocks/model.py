@@ -44,7 +44,7 @@ class Block(NamedTuple):
 def to_columns(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
     """Return blocks as eleven columns: number, group, file, the four of the version, start, end, part_start, part_end.
 
-    A million of them are sent and stored so in a tenth of the time. Without blocks, there are no columns.
+    They are pickled so without a call of Python for each. Without blocks, there are no columns.
     """
     if not blocks:
         return []
