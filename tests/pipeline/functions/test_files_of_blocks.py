@@ -76,7 +76,7 @@ def test_each_block_has_a_file(dots: Pipe, way: str) -> None:
 
 def test_a_group_has_a_file(dots: Pipe) -> None:
     """It has all rows, whatever the number of partitions."""
-    dots.sink_options, dots.function = {"per": "group"}, Sql("SELECT value FROM records ORDER BY value")
+    dots.sink_options, dots.function = {"per": "group"}, Sql("SELECT /*+ REPARTITION(3) */ value FROM records")
     dots.run()
 
     (name,) = dots.published()
