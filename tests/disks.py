@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
-_END = "import os, sys; sys.stdout.flush(); os._exit(0)"
-
 _DISKS = (Path("/var/tmp"), Path("/dev/shm"))  # noqa: S108 - names of our own are made in them
 
 
@@ -24,13 +22,12 @@ def another_disk(folder: Path) -> Path:
 def run_on_small_disk(folder: Path, size: str, code: str) -> str:
     """Run Python code in a process in which a folder is a disk of its own, of this size; return what it prints.
 
-    The process has mounts of its own, as any user may who has a user namespace. It ends without the exit of Python,
-    in which threads of Arrow, whose pool is not yet empty, may abort it.
+    The process has mounts of its own, as any user may who has a user namespace.
     """
     mount = f'mount -t tmpfs -o size={size} none "$0" && exec "$@"'
     namespace = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, str(folder)]
     done = subprocess.run(
-        [*namespace, sys.executable, "-c", f"{code}\n{_END}"], cwd=_ROOT, capture_output=True, text=True, check=False
+        [*namespace, sys.executable, "-c", code], cwd=_ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

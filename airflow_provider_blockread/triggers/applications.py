@@ -84,6 +84,9 @@ class ApplicationTrigger(BaseTrigger):
         vigil = Vigil(application or self.waiting["name"], stale_after_s=job.stale_after_s)
         progress = ""
         while True:
+            # Before the first look, too: Airflow fails a task whose trigger fires before its scheduler has heard that
+            # the task is deferred.
+            await asyncio.sleep(job.heartbeat_s)
             try:
                 found = await self._ask("wait")
                 if found["ended"]:
@@ -98,7 +101,6 @@ class ApplicationTrigger(BaseTrigger):
                 self.log.warning("%s", error)
             except BlockReadError as error:
                 return {"error": type(error).__name__, "message": str(error)}
-            await asyncio.sleep(job.heartbeat_s)
 
     async def _status(self, application: str | None) -> str:
         """Return how the application has ended, as its cluster says; empty while it runs, or if nobody answers."""

@@ -69,7 +69,7 @@ class Kind(SinkCase):
 
 def _read_parquet(uri: str) -> list[dict[str, Any]]:
     with STORES.open_read(uri) as file:
-        return pq.read_table(file).to_pylist()
+        return pq.ParquetFile(file).read().to_pylist()
 
 
 def _read_text(uri: str) -> list[dict[str, Any]]:

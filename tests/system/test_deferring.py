@@ -110,6 +110,7 @@ def test_a_cleared_task_stops_its_driver(airflow: Airflow) -> None:
     run, processes = begin(airflow, "recleared")
     airflow.clear("recleared", run, ["logs.read", 0])
     end(airflow, processes)
+    airflow.until_deferred("recleared", run, "logs.read[0]")
     airflow.fix("recleared")
     assert airflow.finish("recleared", run) == "success"
     assert airflow.attempts("recleared") == ["00000-e2"]
@@ -125,8 +126,9 @@ def test_a_task_marked_as_failed_stops_its_driver(airflow: Airflow) -> None:
     assert airflow.finish("marked", run) == "failed"
     assert not (airflow.folder / "marked" / "lake").exists()
 
-    airflow.fix("marked")
     airflow.clear("marked", run, ["logs.read", 0], "logs.commit")
+    airflow.until_deferred("marked", run, "logs.read[0]")
+    airflow.fix("marked")
     assert airflow.finish("marked", run) == "success"
     assert airflow.values("marked") == lines(a=10)
 
@@ -138,8 +140,9 @@ def test_a_wait_that_takes_too_long_stops_the_driver(airflow: Airflow) -> None:
     assert airflow.finish("late", run) == "failed"
     end(airflow, processes)
 
-    airflow.fix("late")
     airflow.clear("late", run, ["logs.read", 0], "logs.commit")
+    airflow.until_deferred("late", run, "logs.read[0]")
+    airflow.fix("late")
     assert airflow.finish("late", run) == "success"
     assert airflow.attempts("late") == ["00000-e2"]
     assert airflow.values("late") == lines(a=10)

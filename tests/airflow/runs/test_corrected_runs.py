@@ -96,11 +96,12 @@ def test_a_read_of_what_is_published_is_skipped(
     land(a=3, b=3)
     dag = make_dag()
     run = runs.start(dag)
+    before = tries(run, "logs.read", 1)
     capfd.readouterr()
     run = runs.clear(dag, run, [("logs.read", 1)])
     printed = "".join(capfd.readouterr())
 
-    assert (runs.states(run)["logs.read[1]"], tries(run, "logs.read", 1)) == ("skipped", 2)
+    assert (runs.states(run)["logs.read[1]"], tries(run, "logs.read", 1)) == ("skipped", before + 1)
     assert "warning" in printed.lower()
     assert "its generation is published; clear the run from its plan on to rebuild it" in printed
     assert (str(run.state), values(lake)) == ("success", lines(a=3, b=3))
@@ -119,11 +120,11 @@ def test_scan_and_commit_of_what_is_published(
     dag.get_task("logs.plan").splitting = Splitting(block_size=16, group_bytes=16)  # type: ignore[attr-defined]
     run = runs.start(dag)
     first = runs.xcom(run, "logs.commit")
-    shown = sorted(path.name for path in lake.iterdir())
+    shown, before = sorted(path.name for path in lake.iterdir()), tries(run, "logs.scan")
     capfd.readouterr()
     run = runs.clear(dag, run, ["logs.scan"])
     printed = "".join(capfd.readouterr())
-    assert (runs.states(run)["logs.scan"], tries(run, "logs.scan")) == ("skipped", 2)
+    assert (runs.states(run)["logs.scan"], tries(run, "logs.scan")) == ("skipped", before + 1)
     assert "is published; clear the run from its plan on to rebuild it" in printed
     run = runs.clear(dag, run, ["logs.commit"])
 
