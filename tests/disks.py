@@ -22,10 +22,11 @@ def another_disk(folder: Path) -> Path:
 def run_on_small_disk(folder: Path, size: str, code: str) -> str:
     """Run Python code in a process in which a folder is a disk of its own, of this size; return what it prints.
 
-    The process has mounts of its own, as any user may who has a user namespace.
+    The process has mounts of its own, as any user may who has a user namespace. It seems to be of an ordinary user, as
+    PostgreSQL must be.
     """
     mount = f'mount -t tmpfs -o size={size} none "$0" && exec "$@"'
-    namespace = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, str(folder)]
+    namespace = ["unshare", "--map-user=1000", "--map-group=1000", "--keep-caps", "--mount", "sh", "-c", mount, str(folder)]
     done = subprocess.run(
         [*namespace, sys.executable, "-c", code], cwd=_ROOT, capture_output=True, text=True, check=False
     )

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from random import Random
 
+import psycopg
 import pytest
 
 from airflow_provider_blockread.errors import TransientError
 from airflow_provider_blockread.sinks.protocol import State
 from tests.disks import run_on_small_disk
+from tests.postgres import postgres_server, share_postgres
 from tests.sinks.kinds import Bench
 
 _PAGE = 4096  # what the disk gives at once
 _TRIES = 32  # each frees a page more than the one before, as pyiceberg leaves behind what a try has written
 _FILES = 6
+_FULL = ("is full", "No space", "OperationalError", "cannot be read or written")  # the last two of pyiceberg's catalog
+_BYTES = 3000  # of a value, which no database can store in less
 
 
 def publish_as_space_is_freed(kind: str, disk: Path, elsewhere: Path) -> str:
@@ -22,8 +28,9 @@ def publish_as_space_is_freed(kind: str, disk: Path, elsewhere: Path) -> str:
     A letter for each: `-` nothing, `+` some of the steps.
     """
     bench = Bench(kind, str(disk / "out"), {"work_uri": str(elsewhere / "work")})
-    first = bench.publish("a" * 3000, "b" * 3000)
-    new = bench.stage(*[f"{number}" * 3000 for number in range(_FILES)], generation=2)
+    first = bench.publish(*_values("ab"))
+    values = _values(range(_FILES))
+    new = bench.stage(*values, generation=2)
     steps, before = bench.steps(new, first), bench.values()
     at_first = bench.states(steps)
     ballast = disk / "ballast"
@@ -42,15 +49,13 @@ def publish_as_space_is_freed(kind: str, disk: Path, elsewhere: Path) -> str:
             break
         except TransientError as error:
             says = str(error)
-            assert any(
-                word in says for word in ("is full", "No space", "OperationalError", "cannot be read or written")
-            )
+            assert any(words in says for words in _FULL)
         states = bench.states(steps)
         assert State.UNKNOWN not in states, states
         if bench.is_table:
             assert bench.values() == before
         ended += "-" if states == at_first else "+"
-    assert bench.values() == sorted(f"{number}" * 3000 for number in range(_FILES) for _ in range(2))
+    assert bench.values() == sorted(2 * values)
     bench.apply(steps)
     assert set(bench.states(steps)) == {State.APPLIED}
     bench.sink.sweep(
@@ -60,17 +65,47 @@ def publish_as_space_is_freed(kind: str, disk: Path, elsewhere: Path) -> str:
     return ended
 
 
+def _values(seeds: Iterable[object]) -> list[str]:
+    return [Random(str(seed)).randbytes(_BYTES // 2).hex() for seed in seeds]
+
+
+def publish_in_a_full_database(disk: Path, elsewhere: Path) -> str:
+    """Do the same with a table whose database keeps its tables on the disk."""
+    place = disk / "tables"
+    place.mkdir()
+    with postgres_server() as server:
+        share_postgres(server)
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"CREATE TABLESPACE small LOCATION '{place}'")  # type: ignore[arg-type] # no user's text
+            connection.execute("ALTER SYSTEM SET default_tablespace = small")
+            connection.execute("SELECT pg_reload_conf()")
+        return publish_as_space_is_freed("postgres", disk, elsewhere)
+
+
 @pytest.mark.slow  # processes of their own, on a file system of their own
-@pytest.mark.parametrize("kind", ["delta", "iceberg", "parquet", "parquet with a log"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "delta",
+        "iceberg",
+        "parquet",
+        "parquet with a log",
+        "text",
+        "archive",
+        pytest.param("postgres", marks=pytest.mark.postgres),
+    ],
+)
 def test_a_window_is_whole_once_there_is_space(tmp_path: Path, kind: str) -> None:
     """Whatever the commit was writing when the disk was full."""
-    for name in ("disk", "elsewhere"):
-        (tmp_path / name).mkdir()
+    folders = [tmp_path / name for name in ("disk", "elsewhere")]
+    for folder in folders:
+        folder.mkdir()
+    call = "publish_in_a_full_database(" if kind == "postgres" else f"publish_as_space_is_freed({kind!r}, "
     said = run_on_small_disk(
-        tmp_path / "disk",
+        folders[0],
         "4m",
-        "from pathlib import Path; from tests.sinks.test_full_disk import publish_as_space_is_freed as publish;"
-        f" print(publish({kind!r}, Path({str(tmp_path / 'disk')!r}), Path({str(tmp_path / 'elsewhere')!r})))",
+        "from pathlib import Path; from tests.sinks.test_full_disk import *;"
+        f" print({call}{', '.join(f'Path({str(folder)!r})' for folder in folders)}))",
     )
 
     assert said.startswith("-"), said

@@ -33,6 +33,7 @@ _WINDOWS = "blockread_windows"
 _LOST_RACE = {"40001", "40P01", "42P07", "42P01"}  # serialization, deadlock; a table that was made or dropped just now
 _ROWS = ("22", "23", "0A000", "42P16")  # about values and constraints; columns of views and partition keys stay
 _SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
+_DISK_FULL = "53100"
 
 
 class PostgresTable:
@@ -156,6 +157,8 @@ class PostgresTable:
         if code.startswith(_SETUP):
             msg = f"{self.uri} refuses this account or what it asks for ({why}); grant what is missing, then retry"
             return OptionsError(msg)
+        if code == _DISK_FULL:
+            return TransientError(f"{self.uri}: the database's disk is full ({why}); free space there, then retry")
         why = why if code else type(error).__name__  # libpq's text may quote a URL with its password
         msg = f"{self.uri}: the database cannot be reached or is not able to answer ({why}); retry when it is"
         return TransientError(msg)

@@ -12,6 +12,7 @@ _POSTGRES = "tests/sinks/tables/test_postgres.py"
 _PARTITIONS = "tests/sinks/test_partitions.py"
 _OTHERS = "tests/sinks/test_others.py"
 _LOG = "tests/sinks/test_log.py"
+_FULL = "tests/sinks/test_full_disk.py"
 _OBJECTS = "tests/sinks/test_objects.py"
 _COLUMNS = "tests/sinks/tables/test_table_columns.py"
 
@@ -47,6 +48,11 @@ CATALOG: list[Entry] = [
     Remedy("sinks/tables/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),
     Remedy("sinks/tables/postgres.py", "does not take the rows", f"{_POSTGRES}::test_rows_that_a_constraint_refuses"),
     Remedy("sinks/tables/postgres.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),
+    Remedy(
+        "sinks/tables/postgres.py",
+        "the database's disk is full",
+        f"{_FULL}::test_a_window_is_whole_once_there_is_space",
+    ),
     Remedy("sinks/tables/postgres.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
     Explained(
         "sinks/tables/postgres.py", "that ledger", "which ledger published the rows is a fact that nobody can change"
