@@ -222,7 +222,11 @@ class Table:
         """Refuse files that are gone, or are not as their tasks wrote them."""
         for file, size in zip(files, self._sizes(files), strict=True):
             if size is None:
-                msg = f"{file.uri} is gone and {self.uri} does not hold it; clear the run from its plan on"
+                msg = (
+                    f"{file.uri} is gone and {self.uri} does not hold it; clear the run from its plan on, unless"
+                    " another writer has compacted the table meanwhile and the window's rows are in it, or they"
+                    " would be in it twice"
+                )
                 raise ProofError(msg)
             if size != file.size:
                 msg = f"{file.uri} has {size} bytes instead of {file.size}; clear the group that wrote it"
