@@ -26,7 +26,17 @@ def run_on_small_disk(folder: Path, size: str, code: str) -> str:
     PostgreSQL must be.
     """
     mount = f'mount -t tmpfs -o size={size} none "$0" && exec "$@"'
-    namespace = ["unshare", "--map-user=1000", "--map-group=1000", "--keep-caps", "--mount", "sh", "-c", mount, str(folder)]
+    namespace = [
+        "unshare",
+        "--map-user=1000",
+        "--map-group=1000",
+        "--keep-caps",
+        "--mount",
+        "sh",
+        "-c",
+        mount,
+        str(folder),
+    ]
     done = subprocess.run(
         [*namespace, sys.executable, "-c", code], cwd=_ROOT, capture_output=True, text=True, check=False
     )
