@@ -1,0 +1,59 @@
+"""Commands that show something and change nothing: `files new` as a sensor reports it, and `windows show`."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tests.cli.place import Place
+from tests.pipeline.make import Pipe, ReadHere
+
+
+def test_new_files_are_shown_until_a_plan_knows_better(place: Place) -> None:
+    """Sums and the first paths, as JSON and text; the command changes nothing, so a repetition shows the same."""
+    place.put({f"f{number:02}.log": b"1\n" for number in range(25)} | {"notes.txt": b"1\n"})
+    arguments = ["files", "new", str(place.source), "--pattern", "*.log"]
+    place.call("db", "upgrade")
+
+    shown = place.json(*arguments)
+    assert (shown["files"], shown["bytes"], shown["why"]) == (25, 50, "enough")
+    assert shown["paths"] == [f"file://{place.source}/f{number:02}.log" for number in range(20)]
+    assert place.json(*arguments) == shown
+    done = place.call(*arguments)
+    assert "... and 5 more" in done.stdout
+    assert place.json(*arguments, "--exclude", "f0*")["files"] == 15
+    assert place.json(*arguments, "--min-size", "1kB")["files"] == 0
+    assert "it knows none yet" in str(place.call("files", "list", shown["feed"]).exception)
+
+
+def test_a_source_that_is_not_there_yet_holds_nothing(place: Place) -> None:
+    """A source without files is not an error; the message says what is missing."""
+    place.call("db", "upgrade")
+    done = place.call("files", "new", str(place.source / "later"))
+
+    assert done.exit_code == 0
+    assert "does not exist" in done.stderr
+    assert "files   0" in done.stdout
+
+
+def test_windows_show_names_the_part_of_a_file_that_is_read(place: Place) -> None:
+    """Each window of a file in parts shows which bytes it reads."""
+    place.put({"big.log": b"line\n" * 20})
+    limits = ("--max-bytes", "40", "--block-size", "20", "--output", str(place.folder / "out"))
+    place.call("run", str(place.source), "--name", "logs", "--window", "first", *limits)
+
+    shown = place.json("windows", "show", "first")
+    assert [(part["start"], part["end"], part["records"]) for part in shown["parts"]] == [(0, 40, 8)]
+    assert "reads only bytes 0 to 40 of file://" in place.call("windows", "show", "first").stdout
+
+
+def test_windows_show_names_the_version_of_the_table(place: Place) -> None:
+    """That which the window's commit made, for whoever reads the table as it was then."""
+    pipe = Pipe(folder=place.folder, submitter=ReadHere(), kind="delta")
+    for key in ("first", "second"):
+        pipe.put({f"{key}.log": b"line\n"})
+        pipe.run(key)
+    pipe.close()
+
+    versions = [place.json("windows", "show", key)["table_version"] for key in ("first", "second")]
+    assert [pl.read_delta(str(pipe.out), version=int(version)).height for version in versions] == [1, 2]
+    assert f"table version  {versions[1]}\n" in place.call("windows", "show", "second").stdout
