@@ -112,7 +112,7 @@ def read_footer(stores: Stores, output: OutputFile) -> pq.FileMetaData:
     uri = output.uri
     try:
         # Of a Python file the library reads several parts, which for a small one takes longer than to read it whole.
-        if output.size <= _SMALL and (whole := read_small(stores, uri, _SMALL)):
+        if output.size <= _SMALL and (whole := read_small(stores, uri, output.size)):
             return pq.read_metadata(pa.BufferReader(whole))
         with stores.open_read(uri) as file:
             return pq.read_metadata(file)

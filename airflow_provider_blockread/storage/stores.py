@@ -130,7 +130,9 @@ class Stores:
 
     def open_read(self, uri: str) -> BinaryIO:
         """Return a seekable binary file, unbuffered on the local disk; its reads may come back short."""
-        with self._at(uri) as (place, store, path):
+        place = uris.canonical(uri)
+        store, path = self._store(place)
+        with translated(place):  # as in `_version`
             return guarded(place, store.open_read(path))
 
     def pinned(self, version: FileVersion) -> Fetch | None:

@@ -25,6 +25,8 @@ def canonical(uri: str) -> str:
         OptionsError: if the text is blank, contains a password, is a `file://` URI that is not absolute, or a chain of
             URLs as in fsspec.
     """
+    if uri.startswith("file:///") and _is_normal(uri[len(_LOCAL) :]):  # most are, and a plan has millions of them
+        return uri
     if not uri.strip() or "\0" in uri:
         msg = f"{uri!r} names no place; give a path or a URI such as s3://bucket/folder"
         raise OptionsError(msg)
@@ -36,6 +38,11 @@ def canonical(uri: str) -> str:
     if match is None or name == "file":
         return _local(uri, match[2] if match else None)
     return _remote(name, match[2])
+
+
+def _is_normal(path: str) -> bool:
+    """Return whether an absolute path is as `canonical` leaves it; it may be so even if this is false."""
+    return not (path[-1] == "/" or "//" in path or "/." in path or "::" in path or "\0" in path)
 
 
 def _check_form(uri: str) -> None:

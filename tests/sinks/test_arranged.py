@@ -187,13 +187,13 @@ def test_files_of_many_row_groups_are_sorted(tmp_path: Path) -> None:
     option = ParquetSink(str(tmp_path / "out"), sort_by=["id"], row_group_bytes=20_000, file_bytes=200_000)
     before = len(list(Path("/proc/self/fd").iterdir()))
     files = staged(make_sink(STORES, option), rows, str(tmp_path / "stage"))
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
     tables = [pq.read_table(file.uri.removeprefix("file://")) for file in files]
 
     assert 2 <= len(files) <= 5
     assert all(table["id"].to_pylist() == sorted(table["id"].to_pylist()) for table in tables)
     assert sorted(pa.concat_tables(tables).to_pylist(), key=str) == sorted(rows.to_pylist(), key=str)
     assert min(_footer(file).num_row_groups for file in files[:-1]) > 3
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 @pytest.mark.parametrize("kind", ["parquet", "delta", "iceberg"])
