@@ -20,7 +20,7 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     TableAlreadyExistsError,
 )
-from pyiceberg.manifest import DataFile, ManifestContent
+from pyiceberg.manifest import ManifestContent
 from pyiceberg.table import Table
 from pyiceberg.types import IcebergType
 
@@ -33,6 +33,8 @@ from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.iceberg_commit import (
     EVOLVED,
+    Change,
+    HeldFile,
     commit_files,
     number_of,
     property_of,
@@ -161,6 +163,7 @@ class _State:
 
     def __init__(self, lake: IcebergTable, table: Table) -> None:
         self._lake, self._table = lake, table
+        self._held = dict[str, HeldFile | None]()  # by URI; None of files that are known to be in no manifest
         self.version = version_of(table)
         self.columns = tuple(field.name for field in table.schema().fields)
 
@@ -191,7 +194,7 @@ class _State:
 
     def is_ours(self) -> bool:
         """Return whether any file of this state has a name that a task gives."""
-        return any(uris.name_of(file.file_path).startswith(FILE_PREFIX) for file in self._files())
+        return any(uris.name_of(held.file.file_path).startswith(FILE_PREFIX) for held in self._files())
 
     def refuse(self, schema: pa.Schema) -> str:
         """Return in words what the table demands of rows, and these do not fulfil."""
@@ -228,30 +231,38 @@ class _State:
         with self._lake.explained():
             removed = list(self._found([file.uri for file in files.remove]).values())
             evolution = self._compared().evolution(files.schema)
-            change = table.transaction()
+            change = Change(table)
             try:
                 made = commit_files(change, self._lake.stores, files, removed, marker, evolution)
             except CommitFailedException as error:
                 raise TableChangedError from error
         return Applied(version=version_of(made), schema_changes=str(evolution))
 
-    def _found(self, files: Collection[str]) -> dict[str, DataFile]:
+    def _found(self, files: Collection[str]) -> dict[str, HeldFile]:
         """Return the data files of these URIs, but those of which rows were deleted."""
-        wanted, found = set(files), dict[str, DataFile]()
-        for file in self._files(wanted) if wanted else ():
-            uri = uris.canonical(file.file_path)
-            if uri in wanted:
-                found[uri] = file
-        return found
+        if wanted := set(files) - self._held.keys():
+            self._held.update(dict.fromkeys(wanted))
+            for found in self._files(wanted):
+                uri = uris.canonical(found.file.file_path)
+                if uri in wanted:
+                    self._held[uri] = found
+        return {uri: held for uri in files if (held := self._held[uri])}
 
     def _snapshots_without(self, files: Collection[str]) -> set[int]:
-        """Return the snapshots whose commits published other windows: these have added none of the files."""
+        """Return the snapshots that have added none of the files: those of other windows, and of other writers.
+
+        One that was picked from elsewhere has files of another snapshot.
+        """
         windows = {uris.name_of(uri).removeprefix(FILE_PREFIX).partition("-")[0] for uri in files}
         noted = ((one.snapshot_id, one.summary) for one in self._table.metadata.snapshots)
-        found = {number: said.additional_properties.get("blockread.window") for number, said in noted if said}
-        return {number for number, window in found.items() if window and window not in windows}
+        known = {number: said.additional_properties for number, said in noted if said}
+        return {
+            number
+            for number, said in known.items()
+            if said.get("blockread.window") not in windows and "source-snapshot-id" not in said
+        }
 
-    def _files(self, wanted: Collection[str] | None = None) -> Iterator[DataFile]:
+    def _files(self, wanted: Collection[str] | None = None) -> Iterator[HeldFile]:
         """Yield the data files, or of those only some, among which are all that are wanted."""
         snapshot = self._table.current_snapshot()
         if snapshot is None:
@@ -259,11 +270,12 @@ class _State:
         with self._lake.explained():
             manifests = snapshot.manifests(self._table.io)
             if any(manifest.content == ManifestContent.DELETES for manifest in manifests):
-                yield from (task.file for task in self._table.scan().plan_files() if not task.delete_files)
+                tasks = self._table.scan().plan_files()
+                yield from (HeldFile(task.file, manifest="") for task in tasks if not task.delete_files)
                 return
             of_others = set() if wanted is None else self._snapshots_without(wanted)
             for manifest in manifests:
-                if manifest.added_snapshot_id in of_others and not manifest.existing_files_count:
+                if manifest.added_snapshot_id in of_others and manifest.existing_files_count == 0:
                     continue
                 for entry in manifest.fetch_manifest_entry(self._table.io, discard_deleted=True):
-                    yield entry.data_file
+                    yield HeldFile(entry.data_file, manifest.manifest_path)

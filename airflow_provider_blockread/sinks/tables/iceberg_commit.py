@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import NamedTuple
 
-from pyiceberg.manifest import DataFile
+from pyiceberg.manifest import DataFile, ManifestFile
 from pyiceberg.table import Table, Transaction
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.update.snapshot import UpdateSnapshot
 
 from airflow_provider_blockread.sinks.evolution import Evolution
 from airflow_provider_blockread.sinks.protocol import Marker
@@ -20,8 +24,34 @@ _MAPPING = "schema.name-mapping.default"
 _PREFIX = "blockread."
 
 
+class HeldFile(NamedTuple):
+    """A data file of a table.
+
+    Attributes:
+        file: it.
+        manifest: the path of the manifest that lists it; empty where that is not known.
+    """
+
+    file: DataFile
+    manifest: str
+
+
+class Change(Transaction):
+    """A transaction that computes the metadata once for each change; the library copies all of them on each access."""
+
+    _computed: tuple[int, TableMetadata] | None = None
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        """The table's metadata with the changes so far."""
+        made = len(self._updates)
+        if self._computed is None or self._computed[0] != made:
+            self._computed = made, super().table_metadata
+        return self._computed[1]
+
+
 def commit_files(
-    change: Transaction, stores: Stores, files: Files, removed: list[DataFile], marker: Marker, new: Evolution
+    change: Transaction, stores: Stores, files: Files, removed: list[HeldFile], marker: Marker, new: Evolution
 ) -> Table:
     """Commit files, columns that they need and the marker; return the table as it is then.
 
@@ -34,7 +64,7 @@ def commit_files(
         noted[EVOLVED] = str(new)
         with change.update_schema() as schema:
             schema.union_by_name(new.fields)
-    metadata = change.table_metadata  # read once: the library computes it from all changes on each access
+    metadata = change.table_metadata
     kept = {property_of(marker): str(marker.number)}
     if _MAPPING not in metadata.properties:  # by which columns of files without ids are found
         kept[_MAPPING] = metadata.schema().name_mapping.model_dump_json()
@@ -43,17 +73,23 @@ def commit_files(
         _delete_rows(change, files.delete, noted)
     if files.add or removed:
         added = list(data_files(stores, metadata, files.add))
-        snapshot = change.update_snapshot(snapshot_properties=noted)
-        # Where nothing is removed, no manifest is read.
-        with snapshot.overwrite() if removed else snapshot.fast_append() as update:
-            for file in added:
-                update.append_data_file(file)
-            for file in removed:
-                update.delete_data_file(file)
+        _replace_files(change.update_snapshot(snapshot_properties=noted), removed, added)
     settled = [name for name, value in metadata.properties.items() if _is_settled(name, value, marker)]
     if settled:
         change.remove_properties(*settled)
     return change.commit_transaction()
+
+
+def _replace_files(snapshot: UpdateSnapshot, removed: list[HeldFile], added: list[DataFile]) -> None:
+    """Remove and add files; only the manifests of removed ones are read, where the library would read every one."""
+    with snapshot.overwrite() if removed else snapshot.fast_append() as update:
+        for file in added:
+            update.append_data_file(file)
+        for held in removed:
+            update.delete_data_file(held.file)
+        if "" not in (paths := {held.manifest for held in removed}):
+            chosen: Callable[[int], Callable[[ManifestFile], bool]] = lambda _: lambda file: file.manifest_path in paths  # noqa: E731
+            update._build_manifest_evaluator = chosen  # type: ignore[assignment,method-assign]  # noqa: SLF001
 
 
 def _delete_rows(change: Transaction, deletion: Deletion, noted: dict[str, str]) -> None:

@@ -67,7 +67,7 @@ while not stop.exists() or not done:
     except lost_race:
         pass
     number += 1
-    time.sleep(0.5)  # so that it does not have the table for itself
+    time.sleep(0.1 * number)  # growing, so that it has the table for itself on no machine, however slow
 """
 
 
