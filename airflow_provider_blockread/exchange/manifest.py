@@ -99,7 +99,7 @@ def read_manifest(
     try:
         with pq.ParquetFile(io.BytesIO(data)) as opened:
             for index in _row_groups(opened, group):
-                table = opened.read_row_group(index)
+                table = opened.read_row_group(index, use_threads=False)
                 yield from _from_table(table if file is None else table.filter(pc.field("file") == file))
     except pa.ArrowException as error:
         msg = f"manifest {uri} cannot be read ({error}); {remedy(MANIFEST)}"

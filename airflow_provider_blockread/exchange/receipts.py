@@ -94,7 +94,7 @@ def read_receipts(stores: Stores, uri: str, expected_hash: str, *, of_file: int 
     data = read_checked(stores, uri, expected_hash, "receipt file")
     try:
         with pq.ParquetFile(io.BytesIO(data)) as file:
-            for batch in file.iter_batches(32_768, columns=SCHEMA.names):
+            for batch in file.iter_batches(32_768, columns=SCHEMA.names, use_threads=False):
                 yield from _from_batch(batch if of_file is None else batch.filter(pc.field("file") == of_file))
     except (pa.ArrowException, TypeError) as error:
         msg = f"receipt file {uri} cannot be read ({error}); clear the group's task so that it is read again"

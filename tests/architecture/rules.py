@@ -24,6 +24,7 @@ _CLOCK = re.compile(
 )
 # Modules of tests that pytest imports by itself.
 _COLLECTED = re.compile(r"tests\.(\w+\.)*(conftest|test_\w+)")
+_PARQUET_READS = {"iter_batches", "read_row_group", "read_row_groups", "read_table"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -85,6 +86,14 @@ def machine_paths(text: str) -> list[str]:
 def clocks(text: str) -> list[str]:
     """What time it is comes from a clock that is handed over: only durations are measured here."""
     return [f"line {number}: {line.strip()}" for number, line in _lines(text) if _CLOCK.search(line)]
+
+
+def threaded_reads(text: str) -> list[str]:
+    """Parquet is read by one thread: one of Arrow's may still hold a Python file at exit, which aborts the process."""
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    reads = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr in _PARQUET_READS]
+    held = [c for c in reads if "use_threads=False" not in map(ast.unparse, c.keywords)]
+    return [f"line {call.lineno}: {ast.unparse(call.func)}" for call in held]
 
 
 def _functions(text: str) -> Iterator[Function]:

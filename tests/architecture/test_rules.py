@@ -13,7 +13,14 @@ from tests.architecture.tree import ROOT, code_files, package_files, text_files
 
 Rule = Callable[[str], list[str]]
 
-PACKAGE_RULES: list[Rule] = [rules.long_functions, rules.loose_keywords, rules.undocumented, rules.stubs, rules.mocks]
+PACKAGE_RULES: list[Rule] = [
+    rules.long_functions,
+    rules.loose_keywords,
+    rules.undocumented,
+    rules.stubs,
+    rules.mocks,
+    rules.threaded_reads,
+]
 
 # Written apart, so that this file keeps the rule that it tests.
 SLASH = "/"
@@ -48,6 +55,7 @@ BAD: dict[Rule, list[str]] = {
         "from time import time",
         "x = utc_now()",
     ],
+    rules.threaded_reads: ["opened.iter_batches(1000)", "pq.read_table(file, use_threads=True)"],
     rules.machine_paths: [f'x = "{SLASH}root/x"', f"see file://{SLASH}home/ann/x", f"cd {SLASH}Users/ann/x"],
 }
 
@@ -64,6 +72,7 @@ GOOD: dict[Rule, list[str]] = {
     rules.mocks: ["import unittester"],
     rules.borrowed: ["from tests.ledger.clock import Clock", "import tests.testing"],
     rules.clocks: ["x = time.monotonic()", "x = ledger.now()", "def f(now=utc_now): ...", "datetime.fromtimestamp(1)"],
+    rules.threaded_reads: ["opened.iter_batches(1000, use_threads=False)"],
     rules.machine_paths: [
         "s3://lake/root/x",
         "out.blockread/root/x",

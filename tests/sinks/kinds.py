@@ -69,7 +69,7 @@ class Kind(SinkCase):
 
 def _read_parquet(uri: str) -> list[dict[str, Any]]:
     with STORES.open_read(uri) as file:
-        return pq.ParquetFile(file).read().to_pylist()
+        return pq.ParquetFile(file).read(use_threads=False).to_pylist()  # a thread might have the file at exit
 
 
 def _read_text(uri: str) -> list[dict[str, Any]]:

@@ -129,7 +129,7 @@ def bad_records(
 
 def _of_file(env: Environment, uri: str, path: str) -> Iterator[QuarantinedRecord]:
     with pq.ParquetFile(io.BytesIO(read_small(env.stores, uri, _MOST_BYTES))) as opened:
-        for batch in opened.iter_batches(1000, columns=_BAD_COLUMNS.names):
+        for batch in opened.iter_batches(1000, columns=_BAD_COLUMNS.names, use_threads=False):
             found = [name for name in _BAD_COLUMNS.names if name in batch.schema.names]
             columns = (column.to_pylist() for column in batch.select(found).cast(_BAD_COLUMNS).columns)
             yield from (row for row in map(QuarantinedRecord, *columns) if not path or row.path == path)

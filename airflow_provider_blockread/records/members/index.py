@@ -77,9 +77,8 @@ def parse_index(uri: str, file: BinaryIO) -> Index:
         SourceError: when it does not cover the archive, or is no index.
     """
     try:
-        # Not by read_table, whose threads may still have the file at Python's exit, which then aborts the process.
         with pq.ParquetFile(pa.PythonFile(ExactFile(ByteSource(file)), mode="r")) as opened:
-            table = opened.read()
+            table = opened.read(use_threads=False)
         separator = bytes.fromhex((table.schema.metadata or {})[_SEPARATOR].decode())
         columns = table.cast(index_schema(separator)).combine_chunks().to_batches()
     except (pa.ArrowException, KeyError, ValueError) as error:

@@ -48,7 +48,7 @@ class RowSource(ByteSource):
         with pq.ParquetFile(pa.PythonFile(ExactFile(self._raw), mode="r")) as opened:
             names = _columns(opened.schema_arrow, self.name)
             for group in range(opened.num_row_groups):
-                yield from opened.iter_batches(_ROWS, row_groups=[group], columns=names)
+                yield from opened.iter_batches(_ROWS, row_groups=[group], columns=names, use_threads=False)
 
 
 def _columns(schema: pa.Schema, name: str) -> list[str]:

@@ -83,7 +83,8 @@ class RowDeletion:
                 return int(opened.metadata.num_rows)
             if WINDOW not in opened.schema_arrow.names:
                 return 0
-            return sum(pc.sum(_is_of(batch, window)).as_py() or 0 for batch in opened.iter_batches(columns=[WINDOW]))
+            batches = opened.iter_batches(columns=[WINDOW], use_threads=False)
+            return sum(pc.sum(_is_of(batch, window)).as_py() or 0 for batch in batches)
 
     def _rest(self, uri: str, window: str) -> list[OutputFile]:
         """Write the other rows of a file beside it, and return what holds them: nothing, if there are none.
@@ -96,7 +97,7 @@ class RowDeletion:
         try:
             with self._stores.open_read(uri) as file, pq.ParquetFile(file) as opened:
                 schema = pa.schema([pa.field(field.name, plain(field.type)) for field in opened.schema_arrow])
-                for batch in opened.iter_batches():
+                for batch in opened.iter_batches(use_threads=False):
                     rows = batch.cast(schema)
                     writer.write(rows.filter(pc.invert(_is_of(rows, window))))
             return writer.close()

@@ -127,7 +127,7 @@ class PostgresTable:
         def batches() -> Iterator[pa.RecordBatch]:
             for output in files.add:
                 with self._stores.open_read(output.uri) as file, pq.ParquetFile(file) as opened:
-                    for batch in opened.iter_batches(columns=rows.names):
+                    for batch in opened.iter_batches(columns=rows.names, use_threads=False):
                         of_window = pa.repeat(window, batch.num_rows)
                         held = [column.cast(kind) for column, kind in zip(batch.columns, rows.types, strict=True)]
                         yield pa.RecordBatch.from_arrays([*held, of_window], schema=schema)

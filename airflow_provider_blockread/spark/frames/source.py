@@ -66,7 +66,8 @@ def read_file(stores: Stores, file: OutputFile, schema: pa.Schema) -> Iterator[p
     rows = 0
     with stores.open_read(file.uri) as raw, pq.ParquetFile(raw) as parquet:
         size = sum(parquet.metadata.row_group(n).total_byte_size for n in range(parquet.num_row_groups))
-        for batch in parquet.iter_batches(max(file.rows * _BATCH_BYTES // max(size, 1), 1)):
+        rows_a_batch = max(file.rows * _BATCH_BYTES // max(size, 1), 1)
+        for batch in parquet.iter_batches(rows_a_batch, use_threads=False):
             rows += batch.num_rows
             yield batch.cast(schema)
     if rows != file.rows:
