@@ -38,6 +38,7 @@ _KEEPALIVE = {
 }
 _GONE = re.compile(
     r"INVALID_HANDLE\.\w*SESSION_\w+|RESPONSE_ALREADY_RECEIVED|incorrect server side session|NO_ACTIVE_SESSION"
+    r"|RETRIES_EXCEEDED"  # all that Spark 4.0 says of a server that is gone
 )
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?different version: ([\d.]+)", re.DOTALL)
 _DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
