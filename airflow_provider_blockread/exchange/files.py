@@ -62,17 +62,8 @@ def read_required(stores: Stores, uri: str, what: str) -> bytes:
 
 def read_small(stores: Stores, uri: str, most: int = SMALL) -> bytes:
     """Return the bytes of a small file; none of a larger one, of which no more than `most` are read."""
-    data = read_head(stores, uri, most + 1)
+    data = stores.read_head(uri, most + 1)
     return data if len(data) <= most else b""
-
-
-def read_head(stores: Stores, uri: str, most: int) -> bytes:
-    """Return the first bytes of a file."""
-    data = bytearray()
-    with stores.open_read(uri) as file:
-        while len(data) < most and (piece := file.read(most - len(data))):
-            data += piece
-    return bytes(data)
 
 
 def parse_json(data: bytes, uri: str, what: str) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from airflow_provider_blockread.blocks.ids import slug, window_id
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
-from airflow_provider_blockread.exchange.files import read_head
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, staging_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.options import FrameFunction, IcebergSink, Sink, nanoseconds
@@ -96,7 +95,7 @@ def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
         WrongLedgerError: naming both ledgers.
     """
     uri, mine = f"{sink.work_area}/{slug(feed)}/{_OWNER}", env.ledger.uuid
-    other = read_head(env.stores, uri, _LONGEST).decode("utf-8", "replace") if env.stores.exists(uri) else mine
+    other = env.stores.read_head(uri, _LONGEST).decode("utf-8", "replace") if env.stores.exists(uri) else mine
     if other != mine and not env.sink(sink).is_empty():
         msg = (
             f"feed {feed}: {sink.place} holds files that ledger {other!r} published, but this is ledger {mine}"

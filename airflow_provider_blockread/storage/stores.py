@@ -163,6 +163,13 @@ class Stores:
         with self._at(uri) as (_, store, path):
             return store.read_bytes(path)
 
+    def read_head(self, uri: str, most: int) -> bytes:
+        """Return the first bytes of a file, at most so many."""
+        place = uris.canonical(uri)
+        store, path = self._store(place)
+        with translated(place):  # as in `_version`
+            return store.read_head(path, most)
+
     def write_bytes_atomic(self, uri: str, data: bytes) -> None:
         """Write a small file at once, its folder made: readers see the old content or the new."""
         with self._at(uri) as (place, store, path):

@@ -37,8 +37,7 @@ _KEEPALIVE = {
     "grpc.keepalive_permit_without_calls": 1,
 }
 _GONE = re.compile(
-    r"INVALID_HANDLE\.\w*SESSION_\w+|RESPONSE_ALREADY_RECEIVED|incorrect server side session|NO_ACTIVE_SESSION"
-    r"|RETRIES_EXCEEDED"  # all that Spark 4.0 says of a server that is gone
+    r"INVALID_HANDLE\.\w*SESSION_|RESPONSE_ALREADY_RECEIVED|RETRIES_EXCEEDED|incorrect server side|NO_ACTIVE_SESSION"
 )
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?different version: ([\d.]+)", re.DOTALL)
 _DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)

@@ -35,10 +35,16 @@ def open_regular(path: str) -> io.FileIO:
         SourceError: if it is a pipe, a socket or a device.
         OSError: if it cannot be opened; IsADirectoryError for a folder.
     """
-    return io.FileIO(path, opener=_open)
+    return io.FileIO(path, opener=lambda path, _: open_handle(path))
 
 
-def _open(path: str, _: int) -> int:
+def open_handle(path: str) -> int:
+    """Return a handle of a file to read, which the caller closes; that of a folder cannot be read.
+
+    Raises:
+        SourceError: if it is a pipe, a socket or a device.
+        OSError: if it cannot be opened.
+    """
     try:
         handle = _without_lease(path)
     except OSError as error:

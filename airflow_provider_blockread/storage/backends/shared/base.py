@@ -118,6 +118,14 @@ class FsspecStore(Store):
         """Return a file's content."""
         return cast("bytes", self.system.cat_file(path))
 
+    def read_head(self, path: str, most: int) -> bytes:
+        """Return the first bytes of a file, at most so many."""
+        data = b""
+        with self.open_read(path) as file:
+            while len(data) < most and (piece := file.read(most - len(data))):
+                data += piece
+        return data
+
     def write_bytes(self, path: str, data: bytes) -> None:
         """Write a file in one request."""
         self.system.pipe_file(path, data)
