@@ -164,7 +164,7 @@ class Stores:
             return store.read_bytes(path)
 
     def read_head(self, uri: str, most: int) -> bytes:
-        """Return the first bytes of a file, at most so many."""
+        """Return the first bytes of a file, at most so many; only these are read from a disk."""
         place = uris.canonical(uri)
         store, path = self._store(place)
         with translated(place):  # as in `_version`

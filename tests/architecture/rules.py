@@ -24,6 +24,7 @@ _CLOCK = re.compile(
 )
 # Modules of tests that pytest imports by itself.
 _COLLECTED = re.compile(r"tests\.(\w+\.)*(conftest|test_\w+)")
+_PARQUET_FILE = re.compile(r"ParquetFile\(.*\) as (\w+)")
 _PARQUET_READS = {"iter_batches", "read_row_group", "read_row_groups", "read_table"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -91,7 +92,13 @@ def clocks(text: str) -> list[str]:
 def threaded_reads(text: str) -> list[str]:
     """Parquet is read by one thread: one of Arrow's may still hold a Python file at exit, which aborts the process."""
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
-    reads = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr in _PARQUET_READS]
+    opened = _PARQUET_FILE.findall(text)
+    reads = [
+        c
+        for c in calls
+        if isinstance(c.func, ast.Attribute)
+        and (c.func.attr in _PARQUET_READS or (c.func.attr == "read" and ast.unparse(c.func.value) in opened))
+    ]
     held = [c for c in reads if "use_threads=False" not in map(ast.unparse, c.keywords)]
     return [f"line {call.lineno}: {ast.unparse(call.func)}" for call in held]
 

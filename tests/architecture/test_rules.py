@@ -55,7 +55,11 @@ BAD: dict[Rule, list[str]] = {
         "from time import time",
         "x = utc_now()",
     ],
-    rules.threaded_reads: ["opened.iter_batches(1000)", "pq.read_table(file, use_threads=True)"],
+    rules.threaded_reads: [
+        "opened.iter_batches(1000)",
+        "pq.read_table(file, use_threads=True)",
+        "with pq.ParquetFile(pa.PythonFile(file)) as opened:\n  opened.read()",
+    ],
     rules.machine_paths: [f'x = "{SLASH}root/x"', f"see file://{SLASH}home/ann/x", f"cd {SLASH}Users/ann/x"],
 }
 
@@ -72,7 +76,7 @@ GOOD: dict[Rule, list[str]] = {
     rules.mocks: ["import unittester"],
     rules.borrowed: ["from tests.ledger.clock import Clock", "import tests.testing"],
     rules.clocks: ["x = time.monotonic()", "x = ledger.now()", "def f(now=utc_now): ...", "datetime.fromtimestamp(1)"],
-    rules.threaded_reads: ["opened.iter_batches(1000, use_threads=False)"],
+    rules.threaded_reads: ["opened.iter_batches(1000, use_threads=False)", "with open(path) as file:\n  file.read()"],
     rules.machine_paths: [
         "s3://lake/root/x",
         "out.blockread/root/x",

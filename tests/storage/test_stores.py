@@ -66,10 +66,20 @@ def test_a_stream_is_written_into_a_new_folder(folder: str) -> None:
     assert stores.read_bytes(f"{folder}/new/x") == b"abc"
 
 
+def test_the_head_of_a_file(folder: str) -> None:
+    """As many bytes as are asked for, or as there are; of a folder none."""
+    stores, uri = Stores(), f"{folder}/x"
+    stores.write_bytes_atomic(uri, b"abc")
+
+    assert [stores.read_head(uri, most) for most in (0, 2, 3, 4)] == [b"", b"ab", b"abc", b"abc"]
+    with pytest.raises(SourceError):
+        stores.read_head(folder, 1)
+
+
 def test_what_is_missing_is_an_error_that_names_it(folder: str) -> None:
     """Stat, read and open of a missing file name the URI and the remedy."""
     stores, uri = Stores(), f"{folder}/none"
-    for look in (stores.stat, stores.read_bytes, stores.open_read):
+    for look in (stores.stat, stores.read_bytes, stores.open_read, lambda uri: stores.read_head(uri, 1)):
         with pytest.raises(FileMissingError, match=f"{uri} does not exist; restore it"):
             look(uri)
     assert not stores.exists(uri)

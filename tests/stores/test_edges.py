@@ -26,6 +26,7 @@ CALLS: dict[str, Callable[[Stores, str], object]] = {
     "stat": lambda stores, uri: stores.stat(uri),
     "exists": lambda stores, uri: stores.exists(uri),
     "read": lambda stores, uri: stores.read_bytes(uri),
+    "head": lambda stores, uri: stores.read_head(uri, 1),
     "open": lambda stores, uri: stores.open_read(uri).read(1),
     "names": lambda stores, uri: list(stores.list_names(uri)),
     "folders": lambda stores, uri: stores.list_folders(uri),

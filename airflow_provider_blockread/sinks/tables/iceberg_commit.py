@@ -9,6 +9,7 @@ from typing import NamedTuple
 from pyiceberg.manifest import DataFile, ManifestFile
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.update import TableUpdate
 from pyiceberg.table.update.snapshot import UpdateSnapshot
 
 from airflow_provider_blockread.sinks.evolution import Evolution
@@ -28,8 +29,8 @@ class HeldFile(NamedTuple):
     """A data file of a table.
 
     Attributes:
-        file: it.
-        manifest: the path of the manifest that lists it; empty where that is not known.
+        file: as its manifest describes it.
+        manifest: the path of that manifest; empty where it is not known.
     """
 
     file: DataFile
@@ -37,16 +38,15 @@ class HeldFile(NamedTuple):
 
 
 class Change(Transaction):
-    """A transaction that computes the metadata once for each change; the library copies all of them on each access."""
+    """A transaction that computes the metadata once for each update; the library copies all of them on each access."""
 
-    _computed: tuple[int, TableMetadata] | None = None
+    _computed: tuple[tuple[TableUpdate, ...], TableMetadata] | None = None
 
     @property
     def table_metadata(self) -> TableMetadata:
-        """The table's metadata with the changes so far."""
-        made = len(self._updates)
-        if self._computed is None or self._computed[0] != made:
-            self._computed = made, super().table_metadata
+        """The table's metadata with the updates so far."""
+        if self._computed is None or self._computed[0] is not self._updates:
+            self._computed = self._updates, super().table_metadata
         return self._computed[1]
 
 
@@ -82,14 +82,18 @@ def commit_files(
 
 def _replace_files(snapshot: UpdateSnapshot, removed: list[HeldFile], added: list[DataFile]) -> None:
     """Remove and add files; only the manifests of removed ones are read, where the library would read every one."""
+    paths = {held.manifest for held in removed}
+
+    def reads(_: int) -> Callable[[ManifestFile], bool]:
+        return lambda manifest: manifest.manifest_path in paths
+
     with snapshot.overwrite() if removed else snapshot.fast_append() as update:
         for file in added:
             update.append_data_file(file)
         for held in removed:
             update.delete_data_file(held.file)
-        if "" not in (paths := {held.manifest for held in removed}):
-            chosen: Callable[[int], Callable[[ManifestFile], bool]] = lambda _: lambda file: file.manifest_path in paths  # noqa: E731
-            update._build_manifest_evaluator = chosen  # type: ignore[assignment,method-assign]  # noqa: SLF001
+        if "" not in paths:
+            update._build_manifest_evaluator = reads  # type: ignore[assignment,method-assign]  # noqa: SLF001
 
 
 def _delete_rows(change: Transaction, deletion: Deletion, noted: dict[str, str]) -> None:

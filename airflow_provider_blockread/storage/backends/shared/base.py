@@ -120,11 +120,11 @@ class FsspecStore(Store):
 
     def read_head(self, path: str, most: int) -> bytes:
         """Return the first bytes of a file, at most so many."""
-        data = b""
+        data = bytearray()
         with self.open_read(path) as file:
             while len(data) < most and (piece := file.read(most - len(data))):
                 data += piece
-        return data
+        return bytes(data)
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Write a file in one request."""
