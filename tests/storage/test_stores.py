@@ -67,7 +67,7 @@ def test_a_stream_is_written_into_a_new_folder(folder: str) -> None:
 
 
 def test_the_head_of_a_file(folder: str) -> None:
-    """As many bytes as are asked for, or as there are; of a folder none."""
+    """As many bytes as are asked for, or as there are; a folder is refused."""
     stores, uri = Stores(), f"{folder}/x"
     stores.write_bytes_atomic(uri, b"abc")
 
