@@ -66,6 +66,7 @@ def _done(group: Group) -> Tally:
     return Tally(group.blocks_done, group.records_done, group.bad_records_done, group.bytes_done)
 
 
+@pytest.mark.slow
 def test_progress_reaches_the_ledger_task_by_task(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks, records, bad ones and bytes, exactly, while the group is read; the window publishes the same."""
     monkeypatch.setattr(progress, "EVERY_S", 0.0)

@@ -63,6 +63,7 @@ def test_what_is_no_sink_is_refused_by_the_plan(here: Pipe) -> None:
     assert here.run().rows == 1
 
 
+@pytest.mark.slow
 @_LOGGED
 def test_a_window_is_rebuilt_with_more_columns_and_undone(here: Pipe) -> None:
     """What was added is in the summary, the task's log and the ledger; without the option nothing is read."""
@@ -100,6 +101,7 @@ def test_a_window_without_rows(here: Pipe) -> None:
     assert here.rows() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sink", ["parquet with a log", "delta", "iceberg", "postgres"])
 def test_a_window_whose_columns_are_in_another_case(here: Pipe) -> None:
     """Refused before anything is read; with the option the clear publishes them under the names that are there."""
@@ -117,6 +119,7 @@ def test_a_window_whose_columns_are_in_another_case(here: Pipe) -> None:
     assert sorted(here.rows(), key=str) == [{"id": 1, "Name": "a"}, {"id": 2, "Name": "b"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sink", ["text", "csv", "json_lines"])
 def test_a_group_has_a_file(here: Pipe) -> None:
     """One task reads a group, in the order of its files; a window of two groups has two files."""

@@ -172,6 +172,7 @@ def test_a_truncated_file_is_not_counted(tmp_path: Path, compression: str) -> No
         made.sink.count(file)
 
 
+@pytest.mark.slow
 def test_a_line_longer_than_memory_allows_is_counted(tmp_path: Path) -> None:
     """What is held does not grow with a line."""
     made = bench(str(tmp_path / "out"))

@@ -90,6 +90,7 @@ def finished(costs: list[float], cores: int) -> float:
 SMALL = make_blocks([3 * _KIB + number * 7919 % (5 * _KIB) for number in range(50_000)])
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     cores=st.sampled_from([1, 2, 4, 8]),

@@ -251,6 +251,7 @@ def test_files_share_a_run_up_to_its_size_and_between_large_ones(tmp_path: Path)
     assert [len(run) for run in reader.runs([*blocks, packed, *split, *blocks[:2]], {})] == [6, 2, 1, 1, 1, 2, 2]
 
 
+@pytest.mark.slow
 def test_objects_of_one_task_are_read_together_or_each_by_itself() -> None:
     """Small ones share a chunk, larger ones have one each; one that was overwritten is left to be read alone."""
     sizes = [3, 0, 2 * 2**20, 5, 5 * 2**20, 7, 900_000, 9]

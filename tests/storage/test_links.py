@@ -223,6 +223,7 @@ def test_a_link_exchanged_after_the_plan_leads_nowhere(place: Path, at: str) -> 
     assert reading(FileSource([str(place / "in"), str(place / "out")]), planned) == b"x\n"
 
 
+@pytest.mark.slow
 def test_a_link_that_changes_all_the_time_never_leads_out(place: Path) -> None:
     """Whenever it changes, only a file of the source is read, or an error is raised."""
     source, path = FileSource(str(place / "in")), place / "in" / "sub" / "b"

@@ -171,6 +171,7 @@ def test_giving_up_what_is_published_at_that_moment(ledger: Ledger, monkeypatch:
     assert [g.state for g in list_generations(ledger, window.id)] == ["superseded", "published"]
 
 
+@pytest.mark.slow
 def test_an_exclusion_beside_the_next_generation(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """The starter of one waits for it and forgets it, so that the file can be left out of that one, too."""
     window = open_window(ledger)

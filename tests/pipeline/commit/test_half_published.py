@@ -70,6 +70,7 @@ def test_a_heartbeat_comes_when_all_is_done(here: Pipe, monkeypatch: pytest.Monk
     assert (here.run().status, here.values()) == ("published", ["a1"])
 
 
+@pytest.mark.slow
 @pytest.mark.columns
 @pytest.mark.parametrize("step", ["publish_file", "remove_file"])
 def test_changed_options_wait(here: Pipe, step: str) -> None:
@@ -107,6 +108,7 @@ def test_output_folder_is_removed(here: Pipe, monkeypatch: pytest.MonkeyPatch) -
     assert here.values() == _ALL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clear_number", [0, 1])
 def test_staged_file_is_lost(here: Pipe, clear_number: int) -> None:
     """A half that cannot go forward is taken back, so that a rebuild which fails too leaves the old output alone."""
@@ -125,6 +127,7 @@ def test_staged_file_is_lost(here: Pipe, clear_number: int) -> None:
     assert (done.status, done.generation, here.values()) == ("published", clear_number + 2, _ALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1])
 def test_taking_back_a_half_dies(here: Pipe, after: int) -> None:
     """A process that dies while a lost half is taken back leaves the rest to the next try."""
@@ -167,6 +170,7 @@ def test_publishing_begins_while_another_generation_is_about_to_start(
     assert here.values() == _ALL
 
 
+@pytest.mark.slow
 def test_giving_up_behind_a_lost_half(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process that replaced a lost half died before it was taken back: giving the rebuild up does that first."""
     _half(here, clear_number=1)
@@ -185,6 +189,7 @@ def test_giving_up_behind_a_lost_half(here: Pipe, monkeypatch: pytest.MonkeyPatc
     assert here.values() == _ALL
 
 
+@pytest.mark.slow
 def test_older_halves_are_left_alone(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a later generation has replaced is not looked for again, so that a verification changes nothing."""
     _half(here, clear_number=1)
@@ -201,6 +206,7 @@ def test_older_halves_are_left_alone(here: Pipe, monkeypatch: pytest.MonkeyPatch
     assert here.values() == _ALL
 
 
+@pytest.mark.slow
 def test_rebuild_after_a_failed_verification(here: Pipe) -> None:
     """A verification that failed does not stand in the way of the rebuild that it asks for."""
     here.put({"a.txt": b"a1\na2\n"})

@@ -119,6 +119,7 @@ class _Down(Stores):
             raise SourceError(msg)
 
 
+@pytest.mark.slow
 def test_a_work_area_that_is_down_costs_its_own_windows(here: Pipe) -> None:
     """The others are pruned; the error names what is left, and the next call continues with that."""
     for key in ("one", "two", "three"):

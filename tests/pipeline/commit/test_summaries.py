@@ -12,6 +12,8 @@ from airflow_provider_blockread.options import Csv
 from tests.pipeline.here import ReadHere
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_new_column_is_in_summary_log_and_ledger(tmp_path: Path) -> None:
     """A repeated commit says the same."""

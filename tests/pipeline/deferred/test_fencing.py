@@ -45,6 +45,7 @@ def waits_here(task: Task, cluster: Cluster) -> None:
     read(task.pipe.env, task.ref, 0, caller=caller, job=SparkJob(), submitter=cluster)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("found", [True, False], ids=["at the kill", "before"])
 def test_a_wait_for_an_adopted_application_ends_at_a_kill(task: Task, *, found: bool) -> None:
     """The application is stopped, by a file and by its cluster, and the group has failed."""

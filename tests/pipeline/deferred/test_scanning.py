@@ -21,6 +21,7 @@ from tests.pipeline.deferred.cluster import Cluster
 from tests.pipeline.deferred.task import Task
 
 
+@pytest.mark.slow
 def test_a_scan_in_two_phases(task: Task) -> None:
     """It is needed once, and waits for the file of states; a stopped one ends."""
     task.pipe.put({"c.csv": b'1,"a\nb"\n2,c\n' * 20})

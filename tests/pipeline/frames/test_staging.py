@@ -52,6 +52,7 @@ def test_any_run_of_blocks_is_proven(reading: Reading, cut: st.DataObject) -> No
         prove_staged(STORES, reading.spec, blocks, nothing)
 
 
+@pytest.mark.slow
 def test_a_staged_file_that_was_truncated(reading: Reading) -> None:
     """The file is named."""
     result = write_group(reading.spec, STORES, [reading.blocks], {})

@@ -17,6 +17,8 @@ from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS, ColumnarSink
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from tests.pipeline.make import START, Pipe, ReadHere
 
+pytestmark = pytest.mark.slow
+
 _EVERY = [name for name, option in SINKS.items() if issubclass(option, ColumnarSink)]
 _AT = datetime(2025, 5, 6, 7, 8, 9, tzinfo=UTC)
 

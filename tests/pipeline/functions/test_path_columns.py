@@ -37,6 +37,7 @@ def made(folder: Path, kind: str, **options: Any) -> Pipe:
     return pipe
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", _EVERY)
 def test_in_every_sink(tmp_path: Path, kind: str) -> None:
     """A row has what the folders of its file say, escapes and null as Hive writes them."""
@@ -49,6 +50,7 @@ def test_in_every_sink(tmp_path: Path, kind: str) -> None:
     assert rows == [{"value": v, "region": region, "day": f"2026-01-{day}"} for v, region, day in _ROWS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "delta", "iceberg"])
 def test_partitions(tmp_path: Path, kind: str) -> None:
     """Each row is in its folder, as other engines read these; a rebuild replaces the rows, an undo takes them away."""

@@ -14,6 +14,8 @@ from airflow_provider_blockread.options.plan import Limits
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_undoing, undo
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.slow
+
 _LINES = b"".join(b"%04d\n" % number for number in range(20))
 _RECORDS = [f"{number:04d}" for number in range(20)]
 _QUOTED = b'id,msg\n1,"a\nb\nc"\n2,"d"\n3,"e\n4,f\n5,g"\n6,h\n'

@@ -18,6 +18,8 @@ from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 from tests.pipeline.reading_by_hand import FORMATS, PIECES, records, shown_records
 
+pytestmark = pytest.mark.slow
+
 # By line feeds the second line ends at byte 54, else at byte 33.
 _TWO_KINDS = "x" * 30 + "\n" + "y\r" + "y" * 20 + "\n" + "z\n" * 20
 _FEEDS = count()

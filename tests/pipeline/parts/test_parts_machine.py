@@ -124,4 +124,4 @@ class Parts(RuleBasedStateMachine):
 
 
 Parts.TestCase.settings = examples(10, stateful_step_count=16, suppress_health_check=list(HealthCheck))
-TestParts = Parts.TestCase
+TestParts = pytest.mark.slow(Parts.TestCase)

@@ -160,6 +160,7 @@ def test_a_file_behind_an_exchanged_link_can_be_excluded(here: Pipe) -> None:
     assert published(here, ref) == ["b"]
 
 
+@pytest.mark.slow
 def test_a_redirect_is_read_once_the_option_lets_it(here: Pipe) -> None:
     """The plan fails, and says what to do; carried out, the tasks follow it, too, with its hosts and no others."""
     with serving() as server, serving() as other:

@@ -127,6 +127,7 @@ def test_a_missing_root_hides_nothing_of_the_others(pipe: Pipe) -> None:
         list(list_files(pipe.env.stores, source, now_s=START.timestamp()))
 
 
+@pytest.mark.slow
 def test_files_of_earlier_listings_are_told(here: Pipe) -> None:
     """A window may read files though none is new: the log says that they were found before."""
     here.put({"a.txt": b"a\n", "b.txt": b"b\n", "c.txt": b"c\n"})

@@ -230,6 +230,7 @@ def webhdfs() -> Iterator[tuple[str, list[str]]]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_store_with_blocks_of_its_own_is_asked_once(webhdfs: tuple[str, list[str]]) -> None:
     """About the first file that is there; one that is gone says nothing, and other stores are not asked."""
     root, asked = webhdfs

@@ -45,6 +45,7 @@ def test_the_first_window_goes_by_the_default_rate(here: Pipe) -> None:
     assert "10 readers: 3.2 MB at 32.0 MB/s each (default; no window measured yet) take 0.0 s of 0.0 s" in ref.message
 
 
+@pytest.mark.slow
 def test_later_windows_go_by_what_was_measured(here: Pipe) -> None:
     """Each window that is read adds its rate; the choice takes their median, and tiny ones count for nothing."""
     choices, measured = [], []
@@ -74,6 +75,7 @@ def test_a_rate_is_bytes_by_the_seconds_of_tasks(here: Pipe) -> None:
     assert reader_rates(here.env.ledger, here.feed) == [int(TINY / result.reader_seconds)]
 
 
+@pytest.mark.slow
 def test_a_job_is_cut_by_the_rate_that_was_learnt(here: Pipe) -> None:
     """Where reading was slow, opening files counts for little, and tasks get files by their bytes."""
     here.put({"first.txt": _LARGE * (TINY // 1024)})
@@ -111,6 +113,7 @@ def test_groups_share_the_readers(here: Pipe) -> None:
     assert _readers_given(here) == [3, 2, 2]
 
 
+@pytest.mark.slow
 def test_a_retry_keeps_readers_and_manifest(here: Pipe) -> None:
     """When a window is planned again, the feed may be measured, and files may wait: its readers and plan stay."""
     here.put({"a.txt": _LARGE * (4 * TINY // 1024)})

@@ -119,6 +119,7 @@ def test_late_files_are_reported_and_wait(hourly: Feed) -> None:
     assert feed_counts(hourly.pipe.env.ledger, "feed")["pending"] == 1
 
 
+@pytest.mark.slow
 def test_late_files_reopen_their_interval(hourly: Feed) -> None:
     """Under `reopen` a plan of the hour again takes them beside its window, which stays as it is."""
     hourly.selection = Selection(select="interval", late="reopen")
@@ -140,6 +141,7 @@ def test_late_files_reopen_their_interval(hourly: Feed) -> None:
     assert hourly.pipe.values() == ["a", "late", "later"]
 
 
+@pytest.mark.slow
 def test_a_window_of_late_files_that_came_to_nothing(hourly: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its planner died and its file is gone: a clear is about the hour's window; the next late file gets its key."""
 
@@ -165,6 +167,7 @@ def test_a_window_of_late_files_that_came_to_nothing(hourly: Feed, monkeypatch: 
     assert hourly.pipe.values() == ["a", "later"]
 
 
+@pytest.mark.slow
 def test_a_reopened_interval_is_resumed_first(hourly: Feed) -> None:
     """What is planned and not published is finished before more late files are taken."""
     hourly.selection = Selection(select="interval", late="reopen")
@@ -224,6 +227,7 @@ def test_a_modified_file_fails_the_plan(here: Pipe) -> None:
     assert here.values() == ["a1", "b1"]
 
 
+@pytest.mark.slow
 def test_limits_and_order_through_whole_windows(here: Pipe) -> None:
     """Newest first and all limits together, window after window until nothing is left; one file is read in parts."""
     feed = Feed(here, Selection(order="newest", limits=Limits(max_files=3, max_bytes=9, max_blocks=2)))

@@ -177,6 +177,7 @@ def test_a_lost_manifest_of_compressed_files_is_restored(here: Pipe) -> None:
     assert here.values() == sorted(_LINES * 5)
 
 
+@pytest.mark.slow
 def test_bombs_are_refused(here: Pipe) -> None:
     """A file that decodes to more than the policies allow fails by name, and passes when they allow it."""
     here.put({"a.gz": gzip.compress(b"0123456789abcde\n" * (2 * 2**20), mtime=0)})

@@ -53,6 +53,7 @@ def rows(here: Pipe) -> Pipe:
     return here
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_size", [1, 13, 64, 10_000])
 @pytest.mark.parametrize("group_bytes", [100, 2**30])
 def test_rows_are_exact(rows: Pipe, block_size: int, group_bytes: int) -> None:
@@ -78,6 +79,7 @@ def test_rows_on_spark(pipe: Pipe) -> None:
     assert {path: path.stat().st_mtime_ns for path in pipe.work.rglob("states-*.json")} == states
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["array", "values"])
 @pytest.mark.parametrize("group_bytes", [60, 2**30])
 def test_json_elements_are_exact(here: Pipe, layout: str, group_bytes: int) -> None:
@@ -92,6 +94,7 @@ def test_json_elements_are_exact(here: Pipe, layout: str, group_bytes: int) -> N
     assert _sorted(here) == [{"id": v["id"], "msg": v["msg"]} for v in values]
 
 
+@pytest.mark.slow
 def test_columns_are_inferred_once(rows: Pipe) -> None:
     """Names come from the header and types from a sample; groups and rebuilds agree, and the log says so."""
     rows.record_format, rows.group_bytes = Csv(header=True), 100
@@ -138,6 +141,7 @@ def test_nothing_but_empty_files_publish_nothing(here: Pipe, files: dict[str, by
     assert any("is published: 0 files in" in message for message in here.messages)
 
 
+@pytest.mark.slow
 def test_columns_without_a_header(here: Pipe) -> None:
     """Without a header columns are numbered; what the sample did not show is a bad record later on."""
     here.put({"a.csv": b"1,x\n" * 400_000, "b.csv": b"2,y\nthree,z\n"})
@@ -149,6 +153,7 @@ def test_columns_without_a_header(here: Pipe) -> None:
     assert {row["_c0"] for row in here.rows()} == {"1", "2", "three"}
 
 
+@pytest.mark.slow
 def test_only_a_sample_decides(here: Pipe) -> None:
     """A value beyond the sample that does not fit its column is a bad record."""
     here.put({"a.csv": b"1,x\n" * 400_000 + b"three,z\n"})
@@ -159,6 +164,7 @@ def test_only_a_sample_decides(here: Pipe) -> None:
     assert {row["_c0"] for row in here.rows()} == {1}
 
 
+@pytest.mark.slow
 def test_another_format_infers_again(rows: Pipe) -> None:
     """A corrected option makes a new generation with columns of its own."""
     rows.record_format = Csv(header=False)

@@ -55,6 +55,7 @@ def _records(data: bytes, size: int) -> list[tuple[int, bytes]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_messages")
 def test_the_example_is_exact_at_every_split() -> None:
     """Every block size and every two-way split give the same messages at the same offsets."""

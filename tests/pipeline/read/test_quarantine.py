@@ -65,6 +65,7 @@ def test_nothing_bad_leaves_no_quarantine(bad: Pipe) -> None:
     assert (done.quarantine_uri, _folder(bad).exists()) == ("", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fix", ["the policy", "the format"])
 def test_a_later_generation_takes_the_place_of_the_one_before(bad: Pipe, fix: str) -> None:
     """A rebuild replaces the quarantine with the output, and takes it away when nothing is bad any more."""

@@ -44,6 +44,7 @@ def _states(pipe: Pipe) -> list[Path]:
     return sorted(pipe.work.rglob("states-*.json"))
 
 
+@pytest.mark.slow
 def test_a_rebuild_and_a_verification_do_not_scan_again(quoted: Pipe) -> None:
     """The next read of the window under the same format uses the states that are there."""
     quoted.run()
@@ -83,6 +84,7 @@ def test_another_format_scans_again(quoted: Pipe) -> None:
     assert (done.generation, len(_scanned(quoted)), len(_states(quoted))) == (2, 2 * first, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [b"", b"[]", b"{}", b'{"seal": "x", "states": {"0": 0, "1": 1}}'])
 def test_damaged_states_are_found_again(quoted: Pipe, harm: bytes) -> None:
     """A state file that is not what was written is written again, by the group or by the scan step."""
@@ -98,6 +100,7 @@ def test_damaged_states_are_found_again(quoted: Pipe, harm: bytes) -> None:
         assert {path: path.read_bytes() for path in _states(quoted)} == kept
 
 
+@pytest.mark.slow
 def test_lost_states_of_files_that_span_groups(quoted: Pipe) -> None:
     """A group that finds no states of a file that spans groups says which task to clear."""
     quoted.group_bytes = 20
@@ -125,6 +128,7 @@ def test_lost_states_of_files_that_span_groups(quoted: Pipe) -> None:
     assert quoted.commit(ref).records == len(_EXPECTED)
 
 
+@pytest.mark.slow
 def test_a_failed_scan_says_why_until_the_next_try(quoted: Pipe) -> None:
     """People see the window as failed, with the reason; a try that another one has overtaken says nothing."""
 

@@ -197,6 +197,7 @@ def _forge_states(pipe: Pipe) -> None:
         path.write_bytes(sealed("states", states, secret="", bound=path.name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group_bytes", [2**30, 24], ids=["one group", "groups that a file spans"])
 def test_states_of_somebody_else_are_found_again(here: Pipe, group_bytes: int) -> None:
     """The window's secret seals them: others are as good as none."""
@@ -209,6 +210,7 @@ def test_states_of_somebody_else_are_found_again(here: Pipe, group_bytes: int) -
     assert (done.generation, here.values()) == (2, ['"one\nrecord"'] * 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group_bytes", [2**30, 24], ids=["one group", "groups that a file spans"])
 def test_without_a_secret_the_proof_refuses_such_states(here: Pipe, group_bytes: int) -> None:
     """It finds the states from the records that were read; what is published stays, and the next read scans again."""
@@ -226,6 +228,7 @@ def test_without_a_secret_the_proof_refuses_such_states(here: Pipe, group_bytes:
     assert here.values() == ['"one\nrecord"'] * 9
 
 
+@pytest.mark.slow
 def test_columns_of_somebody_else_are_inferred_again(here: Pipe) -> None:
     """The window's secret seals the schema file: names and types in another one are not taken, and the log says so."""
     here.put({"a.csv": b"id,msg\n1,x\n"})
@@ -242,6 +245,7 @@ def test_columns_of_somebody_else_are_inferred_again(here: Pipe) -> None:
         here.warnings.clear()
 
 
+@pytest.mark.slow
 def test_columns_of_another_window_are_not_taken(here: Pipe) -> None:
     """The seal is bound to the window and the file's name, so that no file stands for another."""
     here.record_format = Csv(header=True)

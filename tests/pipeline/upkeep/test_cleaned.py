@@ -17,6 +17,8 @@ from tests.pipeline.cleaning import pipe as pipe  # noqa: PLC0414 - a fixture
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.slow
+
 _DAY_S = 86_400.0
 
 

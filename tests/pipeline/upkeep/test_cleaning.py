@@ -100,6 +100,7 @@ def test_an_archive_in_another_store_is_refused(pipe: Pipe) -> None:
         cleaned(pipe, archive="memory://kept")
 
 
+@pytest.mark.slow
 def test_grace(pipe: Pipe) -> None:
     """Files wait from their publication on, and again when they are published again."""
     assert cleaned(pipe, grace=11 * _DAY_S).files == 0
@@ -123,6 +124,7 @@ def test_what_is_not_published_stays(pipe: Pipe) -> None:
     assert len(there(pipe.source)) == 4
 
 
+@pytest.mark.slow
 def test_another_feed_waits(pipe: Pipe) -> None:
     """A file that two feeds have seen is cleaned when both have published it, once."""
     other = dataclasses.replace(pipe, feed="other", out_name="out2")
@@ -141,6 +143,7 @@ def test_another_feed_waits(pipe: Pipe) -> None:
         other.run(clear_number=1)
 
 
+@pytest.mark.slow
 def test_parts_of_a_file(tmp_path: Path) -> None:
     """A file in parts is cleaned when the windows of all of them are published; each of them needs it again."""
     pipe = Pipe(folder=tmp_path, submitter=ReadHere(), block_size=4, selection=Selection(limits=Limits(max_bytes=4)))
@@ -184,6 +187,7 @@ def test_what_lies_outside_stays(pipe: Pipe, tmp_path: Path) -> None:
     assert there(tmp_path / "elsewhere") == ["b.txt"]
 
 
+@pytest.mark.slow
 def test_a_name_that_is_taken_in_the_archive(pipe: Pipe) -> None:
     """Other content stays; the file gets a longer name there, and comes back from it."""
     kept = pipe.folder / "kept"

@@ -22,6 +22,7 @@ from tests.pipeline.correcting import NEW, ONCE, correct, fail, reprocess, state
 from tests.pipeline.make import Pipe
 
 
+@pytest.mark.slow
 def test_a_retry_is_strict_and_a_clear_reads_the_corrected_file(here: Pipe) -> None:
     """Groups that are done keep their results, unless their tasks are cleared too; each version is read once."""
     old = fail(here)
@@ -43,6 +44,7 @@ def test_a_retry_is_strict_and_a_clear_reads_the_corrected_file(here: Pipe) -> N
     assert here.plan().status == "published"
 
 
+@pytest.mark.slow
 def test_a_clear_of_all_reads_all(here: Pipe) -> None:
     """As without a correction: what the run reads again may be read by a function that was corrected too."""
     fail(here)
@@ -72,6 +74,7 @@ def test_a_read_cleared_alone_says_what_to_clear(here: Pipe) -> None:
     assert (here.commit(ref).records, here.values()) == (3, ["b3", "b4", "b5"])
 
 
+@pytest.mark.slow
 def test_one_that_changes_between_plan_and_read(here: Pipe) -> None:
     """It fails as any file that has changed, and another clear reads it; several are read at once."""
     fail(here)
@@ -105,6 +108,7 @@ def test_one_that_is_put_back(here: Pipe) -> None:
     assert here.plan("next").status == "empty"
 
 
+@pytest.mark.slow
 def test_a_clear_twice_goes_on_with_what_began(here: Pipe) -> None:
     """Without a further change, the generation that failed is resumed, also under options that were corrected too."""
     fail(here)
@@ -154,6 +158,7 @@ def test_one_that_changed_after_its_read(here: Pipe) -> None:
     assert (here.run(clear_number=1).generation, here.values(), states(here)) == (2, ["b3", "b4", "b5"], ONCE)
 
 
+@pytest.mark.slow
 def test_results_of_a_file_that_changed_later_do_not_count(here: Pipe) -> None:
     """What the new generation takes over is proven like what it reads: a source must be as it was read."""
     fail(here)
@@ -165,6 +170,7 @@ def test_results_of_a_file_that_changed_later_do_not_count(here: Pipe) -> None:
     assert (here.run(clear_number=2).generation, here.values()) == (3, [*NEW[:5], "c3", "c4"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adds", [False, True])
 def test_a_listing_in_between_leaves_it_to_the_window(here: Pipe, *, adds: bool) -> None:
     """It is taken from among what waits, and no later plan takes it, whatever it says of modified files."""
@@ -189,6 +195,7 @@ def test_a_listing_in_between_leaves_it_to_the_window(here: Pipe, *, adds: bool)
     assert ([v for v in here.values() if v != "first"], states(here)) == (NEW, ONCE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["hand", "policy"])
 def test_what_was_excluded_stays_out(here: Pipe, by: str) -> None:
     """A clear looks at the files that the window still holds; one that changed before its read is read."""
@@ -215,6 +222,7 @@ def test_what_was_excluded_stays_out(here: Pipe, by: str) -> None:
     assert here.plan("last").status == "empty"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True])
 def test_given_up_it_waits_again(here: Pipe, *, known: bool) -> None:
     """The newer version goes back once, and the one that it has replaced never does."""
@@ -232,6 +240,7 @@ def test_given_up_it_waits_again(here: Pipe, *, known: bool) -> None:
     assert here.plan("very last").status == "empty"
 
 
+@pytest.mark.slow
 def test_published_it_is_like_any_window(here: Pipe) -> None:
     """It is rebuilt, reprocessed, taken away and pruned by the plan that names the newer version."""
     fail(here)
@@ -249,6 +258,7 @@ def test_published_it_is_like_any_window(here: Pipe) -> None:
     assert here.run("last").status == "empty"
 
 
+@pytest.mark.slow
 @pytest.mark.carried
 def test_results_that_were_taken_over_are_published_from_where_they_lie(here: Pipe) -> None:
     """They are carried through several generations, and then by one that is reprocessed; nothing is left staged."""
@@ -269,6 +279,7 @@ def test_results_that_were_taken_over_are_published_from_where_they_lie(here: Pi
     assert len(set(first) & set(here.published())) == 2
 
 
+@pytest.mark.slow
 def test_reprocess_names_an_unpublished_window(here: Pipe) -> None:
     """What the command line says: it reads the corrected file and what is not done, and publishes the window."""
     fail(here)

@@ -8,6 +8,8 @@ from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.slow
+
 
 def _csv(here: Pipe, **files: str) -> None:
     here.put({f"{name}.csv": text.encode() for name, text in files.items()})

@@ -21,6 +21,8 @@ from tests.pipeline.correcting import NEW, Died, correct, die, fail, reprocess, 
 from tests.pipeline.dying import place
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("way", ["exclude", "abandon", "undo"])
 def test_another_window_has_taken_it(here: Pipe, way: str) -> None:

@@ -50,6 +50,7 @@ def _cleared(pipe: Pipe) -> Published:
     return pipe.commit(ref)
 
 
+@pytest.mark.slow
 def test_a_rebuild_keeps_the_options_of_what_is_published(here: Pipe) -> None:
     """The run reads the generation that was begun for it, although the DAG has other options by then."""
     before = latest_generation(here.env.ledger, _window(here).id)
@@ -88,6 +89,7 @@ def test_only_the_groups_of_some_files_are_read(here: Pipe) -> None:
     assert here.values() == ["1", "2", "3"]
 
 
+@pytest.mark.slow
 def test_the_next_clear_is_an_ordinary_one(here: Pipe) -> None:
     """What was asked for is over then: the DAG's own options hold again."""
     hand_over(here.env, _window(here), Reading(action="rebuild"), who="ann", run=RUN, clear_number=1)

@@ -27,6 +27,8 @@ from tests.pipeline.correcting import NEW, OLD, Died, carry_out, correct, die, p
 from tests.pipeline.dying import param, place, place_param
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.slow
+
 _B = RebuildRequest(range=WindowRange(window="w", feed="feed"), files=FileChoice(path="b.*"))
 
 

@@ -23,6 +23,8 @@ from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400.0
 ALL = PruneRequest(older_than=DAY, keep=0)
 

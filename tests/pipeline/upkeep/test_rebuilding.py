@@ -23,6 +23,8 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import (
 from tests.pipeline.dying import param, place
 from tests.pipeline.make import START, Pipe
 
+pytestmark = pytest.mark.slow
+
 _KEYS = ["d1", "d2", "d3"]
 _ALL = ["d1", "d2", "d3"]
 

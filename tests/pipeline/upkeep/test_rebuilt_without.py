@@ -16,6 +16,8 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, W
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, undo
 from tests.pipeline.make import Pipe
 
+pytestmark = pytest.mark.slow
+
 _FILES = {"a.txt": b"a1\na2\n", "b.txt": b"b1\n", "c.txt": b"c1\n"}
 _ALL = ["a1", "a2", "b1", "c1"]
 

@@ -53,6 +53,7 @@ def test_only_the_groups_of_the_files_are_read(here: Pipe, path: str) -> None:
     assert old["b"] not in here.published()
 
 
+@pytest.mark.slow
 @pytest.mark.carried
 def test_what_was_carried_over_is_carried_on_and_replaced(here: Pipe) -> None:
     """A second reprocess carries results of two generations; a rebuild replaces all; an undo takes all away."""
@@ -71,6 +72,7 @@ def test_what_was_carried_over_is_carried_on_and_replaced(here: Pipe) -> None:
     assert here.published() == []
 
 
+@pytest.mark.slow
 @pytest.mark.carried
 def test_files_with_bad_records(here: Pipe) -> None:
     """By what was found in them: the quarantined bytes of the other groups stay too."""
@@ -99,6 +101,7 @@ def test_without_bad_records_nothing_is_read(here: Pipe) -> None:
         assert carry_out(here, _asked(status=status)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.carried
 def test_a_source_that_is_gone(here: Pipe) -> None:
     """Files of the groups that are carried over may be archived; one that must be read again may not."""
@@ -116,6 +119,7 @@ def test_a_source_that_is_gone(here: Pipe) -> None:
     assert here.values() == OLD
 
 
+@pytest.mark.slow
 @pytest.mark.files
 def test_a_published_file_that_was_harmed_is_not_carried_over(here: Pipe) -> None:
     """The proof counts what readers see, so that a file which is gone fails it and nothing is replaced."""
@@ -130,6 +134,7 @@ def test_a_published_file_that_was_harmed_is_not_carried_over(here: Pipe) -> Non
     assert (done.generation, here.values()) == (2, OLD)
 
 
+@pytest.mark.slow
 @pytest.mark.carried
 def test_a_group_whose_result_is_gone_is_read_again(here: Pipe) -> None:
     """What can be proven no more cannot be carried over."""
@@ -170,6 +175,7 @@ def test_one_that_died_while_publishing_goes_on(here: Pipe, step: str) -> None:
     assert (done.generation, here.values(), len(here.published())) == (2, OLD, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.files
 def test_a_half_that_lost_its_files_is_taken_back(here: Pipe) -> None:
     """Nothing that was carried over goes with it: readers see those files."""
@@ -187,6 +193,7 @@ def test_a_half_that_lost_its_files_is_taken_back(here: Pipe) -> None:
     assert set(here.published()).isdisjoint(old.values())
 
 
+@pytest.mark.slow
 @pytest.mark.columns
 @pytest.mark.carried
 def test_csv_that_spans_groups(here: Pipe) -> None:
@@ -207,6 +214,7 @@ def test_csv_that_spans_groups(here: Pipe) -> None:
     assert 0 < again < window.groups
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", ["bad", "quarantined"])
 def test_bad_records_of_a_pruned_window_are_told(here: Pipe, status: str) -> None:
     """Which files had them was pruned, so the window is named and left alone; also when it was read again since."""

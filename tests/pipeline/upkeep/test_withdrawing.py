@@ -30,6 +30,7 @@ def _window(here: Pipe, key: str = "w") -> Window:
     return get_window(here.env.ledger, key, here.feed)
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_undo_refuses_what_undo_refuses(here: Pipe) -> None:
     """Files of a pruned window cannot go back, before it is undone and after; files that went back are not excluded."""
     _put(here)
@@ -93,6 +94,7 @@ def test_a_published_window_is_not_abandoned(here: Pipe) -> None:
         undo(here.env, _window(here, "x"), who="")
 
 
+@pytest.mark.slow
 def test_undone_files_stay_excluded(here: Pipe) -> None:
     """By default nothing reads them again; asked for later, they go back, and are published once."""
     _put(here)
@@ -128,6 +130,7 @@ def test_files_excluded_by_hand_stay_excluded(here: Pipe) -> None:
     assert (here.run("next").records, here.values()) == (2, ["b1", "b2"])
 
 
+@pytest.mark.slow
 def test_undo_of_a_rebuilt_window(here: Pipe) -> None:
     """All that any generation published goes, also while a further rebuild is being read, and quarantined records."""
     here.put({"a.txt": b"a1\n\xff\n"})
@@ -176,6 +179,7 @@ def test_undo_that_died_goes_on(here: Pipe, step: str, files: str) -> None:
     assert here.values() == (_ALL if files == "pending" else [])
 
 
+@pytest.mark.slow
 def test_a_live_publisher_is_waited_for(here: Pipe) -> None:
     """A window that is being published now is not undone; once its owner is dead it is, half published or not."""
 

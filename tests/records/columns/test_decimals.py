@@ -40,6 +40,7 @@ def from_json(value: str, schema: str) -> Value:
     return found
 
 
+@pytest.mark.slow
 @given(text=numbers, kind=kinds)
 @example(text="12345678901234567890123456789012345678", kind=(38, 10))
 @example(text="9e37", kind=(38, 10))

@@ -90,6 +90,7 @@ def test_the_bound_is_the_policys(columns: int, most: int, good: bool, header: b
             infer()
 
 
+@pytest.mark.slow
 def test_a_wide_header_in_quotes_may_span_blocks() -> None:
     """In every block, the names and the records are those of the file."""
     names = [f"first\nof, {number}" for number in range(300)]

@@ -88,6 +88,7 @@ def test_a_catalog_that_refuses_its_credentials(service: Service, status: int) -
     assert make_sink(STORES, option, access={"lake": access | {"token": "right"}}).is_empty()
 
 
+@pytest.mark.slow
 def test_a_catalog_that_fails(service: Service) -> None:
     """That may pass, so the task is tried again, and then the catalog answers."""
     service.status, service.granted = 500, ()

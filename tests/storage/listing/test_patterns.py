@@ -34,6 +34,7 @@ REGEXES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=7).map("".join)
 PATHS = st.lists(st.text("ab.é\n#| ", min_size=1, max_size=3), min_size=1, max_size=4).map("/".join)
 
 
+@pytest.mark.slow
 @examples(1000)
 @given(st.lists(REGEXES, min_size=1, max_size=2), st.lists(REGEXES, max_size=2), PATHS)
 def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes: list[str], path: str) -> None:

@@ -157,6 +157,7 @@ class Slow(AsyncFileSystem):
         return {"name": path, "type": "file", "size": len(path)}
 
 
+@pytest.mark.slow
 def test_stores_are_asked_about_many_files_at_once() -> None:
     """In bounded numbers, read ahead by a bounded number, with the answers in order."""
     fsspec.register_implementation("slow", Slow, clobber=True)
