@@ -11,8 +11,6 @@ pytestmark = pytest.mark.slow
 
 _CODE = """
 import sys
-
-import pytest
 from airflow_provider_blockread.options import ArrowFunction, AsRead, GenerationOptions, ParquetSink
 from airflow_provider_blockread.spark.tasks.worker import leave_pandas_out
 leave_pandas_out(GenerationOptions(sink=ParquetSink("out"), function={function}))
