@@ -5,9 +5,11 @@ The commands call the same steps as the operators and run the Spark job in this 
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 
 from airflow_provider_blockread.cli.terminal.interrupts import exit_on_signals
+from airflow_provider_blockread.heap import end_without_collecting
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -17,8 +19,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     signal's number when SIGINT, SIGTERM or SIGHUP stopped the command.
     """
     exit_on_signals()  # importing the commands takes a second
+    end_without_collecting()
+    gc.disable()  # modules come to stay: looking for garbage among them takes a tenth of the time
     from airflow_provider_blockread.cli.commands import call  # noqa: PLC0415
     from airflow_provider_blockread.records.custom import MODULE_FOLDERS  # noqa: PLC0415
 
+    gc.enable()
     MODULE_FOLDERS.append("")  # functions, formats and sinks may be modules of the working directory
     call(arguments)

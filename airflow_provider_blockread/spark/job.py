@@ -26,6 +26,7 @@ from typing import Any
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.heap import end_without_collecting
 from airflow_provider_blockread.observer import LOG_S, LogObserver
 from airflow_provider_blockread.options import FunctionCode
 from airflow_provider_blockread.spark.detached import end_when_stopped
@@ -49,9 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
         end_when_stopped(make_stores, submission)
     with ExitStack() as opened:
         try:
-            context = submitted_context(has_secrets=bool(credentials), readers=submission.readers)
-            opened.callback(context.stop)
-            engine, observer = RddEngine(context), LogObserver(_print, every_s=LOG_S)
+            engine = RddEngine(submitted_context(has_secrets=bool(credentials), readers=submission.readers))
+            opened.callback(engine.stop)
+            observer = LogObserver(_print, every_s=LOG_S)
             Driver(submission=submission, engine=engine, make_stores=make_stores, observer=observer).run()
         except Exception as error:
             if isinstance(error, BlockReadError):
@@ -98,4 +99,5 @@ def _print(line: str) -> None:
 
 
 if __name__ == "__main__":
+    end_without_collecting()
     sys.exit(main())

@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
 from airflow_provider_blockread.heap import settled_heap
+
+_ENDING = """
+from airflow_provider_blockread.heap import end_without_collecting
+
+class Ring:
+    def __init__(self, name):
+        self.name, self.me = name, self
+    def __del__(self):
+        print(self.name)
+
+end_without_collecting()
+gone, left = Ring("collected"), Ring("left")
+del gone
+import gc
+gc.collect()
+del left
+"""
 
 
 def _fail() -> None:
@@ -40,3 +59,10 @@ def test_a_heap_that_was_frozen_before_stays_so() -> None:
         assert 0.9 * before < gc.get_freeze_count() <= before
     finally:
         gc.unfreeze()
+
+
+def test_a_process_ends_without_looking_for_garbage() -> None:
+    """What only a last collection would find is left to the system; until then garbage is collected as ever."""
+    ended = subprocess.run([sys.executable, "-c", _ENDING], capture_output=True, text=True, check=True)
+
+    assert ended.stdout == "collected\n"
