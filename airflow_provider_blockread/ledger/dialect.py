@@ -43,6 +43,7 @@ _SQLITE_SETTINGS = (
     "PRAGMA wal_autocheckpoint = 8192",  # pages, 32 MiB; checkpoints of the default 4 MiB cost a third of a listing
 )
 _ROWS_A_STATEMENT = 250
+_DIGEST_BYTES = 16
 _AS_TEXT = 0  # `psycopg.pq.Format.TEXT`; the driver need not be installed
 # Any number will do, as long as nothing else on the server uses it.
 _UPGRADE_LOCK = 0x626C6F636B726561
@@ -108,8 +109,15 @@ def among(connection: Connection, column: ColumnElement[Any], values: Iterable[i
         kind = column.type.load_dialect_impl(connection.dialect) if isinstance(column.type, Digest) else column.type
         # As text, which needs no quotes: drivers look at every value of a list.
         return column == any_(cast(literal(f"{{{','.join(map(str, values))}}}"), postgresql.ARRAY(kind)))
-    each = func.json_each(json.dumps(list(values))).table_valued("value").c.value
-    return column.in_(select(func.blockread_bytes(each) if isinstance(column.type, Digest) else each))
+    if not isinstance(column.type, Digest):
+        return column.in_(select(_each(values)))
+    # One after the other in a blob. A function of Python for each would compete with the thread that lists.
+    blob = bytes.fromhex("".join(map(str, values)))
+    return column.in_(select(func.substr(literal(blob), _each(range(1, len(blob), _DIGEST_BYTES)), _DIGEST_BYTES)))
+
+
+def _each(values: Iterable[int | str]) -> ColumnElement[Any]:
+    return func.json_each(json.dumps(list(values))).table_valued("value").c.value
 
 
 def insert_many(connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
@@ -168,7 +176,6 @@ def _configure_postgres(connection: Any, _record: object) -> None:  # noqa: ANN4
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    connection.create_function("blockread_bytes", 1, bytes.fromhex, deterministic=True)
     connection.isolation_level = None  # the driver would begin transactions by itself, and only deferred ones
     for setting in _SQLITE_SETTINGS:
         connection.execute(setting)
