@@ -97,7 +97,7 @@ def ratio_row(work: str, both: Sequence[Times], amount: tuple[float, str], *, at
         rival=rival.show(*amount),
         ours=ours.show(*amount),
         ratio=f"{ratio:.2f} x (cpu {min(rival.cpu_seconds) / min(ours.cpu_seconds):.2f})",
-        target="" if at_least is None else f">= {at_least:g} x",
+        target="" if at_least is None else f">= {at_least:.3g} x",
         met=None if at_least is None else ratio >= at_least,
     )
 
@@ -142,4 +142,4 @@ def _beside(ours: Times, floor: Mapping[str, float]) -> str:
 def limit_row(work: str, times: Times, limit: float, *, rival: str = "") -> Row:
     """Return a row whose target is a number of seconds."""
     ours = f"{times.best:.2f} s (median {statistics.median(times.seconds):.2f})"
-    return Row(work=work, rival=rival, ours=ours, target=f"< {limit:g} s", met=times.best < limit)
+    return Row(work=work, rival=rival, ours=ours, target=f"< {limit:.3g} s", met=times.best < limit)
