@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pyarrow.dataset as ds
 import pytest
 
@@ -17,7 +12,6 @@ from airflow_provider_blockread.options import (
     FunctionOption,
     Policies,
 )
-from airflow_provider_blockread.spark.bundle import write_bundle
 from tests.pipeline.cluster import Cluster, spark_submitter
 from tests.pipeline.make import Pipe
 
@@ -103,39 +97,3 @@ def test_speculative_duplicate(pipe: Pipe, cluster: Cluster, function: FunctionO
     assert pipe.values() == sorted([*_GOOD, "sleep here"])
     assert (done.records, done.bad_records, done.rows) == (18, 5, 13)
     assert len(pipe.published()) == done.outputs
-
-
-def test_bundle_is_complete(tmp_path: Path) -> None:
-    """All that a task imports is in the zip: an interpreter without this repository, Airflow or SQL imports it."""
-    folder = tmp_path / "bundle"
-    folder.mkdir()
-    bundle = write_bundle(str(folder))
-    site = Path(ds.__file__).parent.parent
-    code = f"""
-import sys
-sys.path[:] = [p for p in sys.path if "site-packages" not in p]
-sys.path.insert(0, {bundle!r})
-class Wall:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("airflow", "sqlalchemy", "alembic", "click", "rich"):
-            raise ImportError(name)
-sys.meta_path.insert(0, Wall())
-sys.path.append({str(site)!r})
-import airflow_provider_blockread.spark.job as job, airflow_provider_blockread.spark.tasks.partition
-import airflow_provider_blockread
-assert airflow_provider_blockread.__file__.startswith({bundle!r}), airflow_provider_blockread.__file__
-assert job.__file__.startswith({bundle!r})
-assert not any(name.startswith(("pyspark", "fsspec")) for name in sys.modules)  # they take long to load
-"""
-    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, cwd=tmp_path, env={"PATH": os.defpath})
-
-
-def test_bundle_is_the_same_every_time(tmp_path: Path) -> None:
-    """The same version makes the same bytes, and no process leaves a half-written zip behind."""
-    folders = [tmp_path / name for name in "ab"]
-    for folder in folders:
-        folder.mkdir()
-    first, second = (Path(write_bundle(str(folder))) for folder in folders)
-
-    assert first.read_bytes() == second.read_bytes()
-    assert [path.name for path in folders[0].iterdir()] == [first.name]

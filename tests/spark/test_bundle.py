@@ -1,0 +1,99 @@
+"""The zip that executors import the package from."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import MAGIC_NUMBER, cache_from_source
+from pathlib import Path
+from zipfile import ZipFile
+
+import pyarrow.dataset as ds
+import pytest
+
+import airflow_provider_blockread
+from airflow_provider_blockread.spark.bundle import write_bundle
+
+_ERRORS = "airflow_provider_blockread/errors.py"
+
+
+def test_bundle_is_complete(tmp_path: Path) -> None:
+    """All that a task imports is in the zip: an interpreter without this repository, Airflow or SQL imports it."""
+    bundle = write_bundle(str(tmp_path))
+    site = Path(ds.__file__).parent.parent
+    code = f"""
+import sys
+sys.path[:] = [p for p in sys.path if "site-packages" not in p]
+sys.path.insert(0, {bundle!r})
+class Wall:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("airflow", "sqlalchemy", "alembic", "click", "rich"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Wall())
+sys.path.append({str(site)!r})
+import airflow_provider_blockread.spark.job as job, airflow_provider_blockread.spark.tasks.partition
+import airflow_provider_blockread
+assert airflow_provider_blockread.__file__.startswith({bundle!r}), airflow_provider_blockread.__file__
+assert job.__file__.startswith({bundle!r})
+assert not any(name.startswith(("pyspark", "fsspec")) for name in sys.modules)  # they take long to load
+"""
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, cwd=tmp_path, env={"PATH": os.defpath})
+
+
+def test_bundle_is_the_same_every_time(tmp_path: Path) -> None:
+    """The same version makes the same bytes, and no process leaves a half-written zip behind."""
+    folders = [tmp_path / name for name in "ab"]
+    for folder in folders:
+        folder.mkdir()
+    first, second = (Path(write_bundle(str(folder))) for folder in folders)
+
+    assert first.read_bytes() == second.read_bytes()
+    assert [path.name for path in folders[0].iterdir()] == [first.name]
+
+
+def _imported(bundle: str | Path) -> str:
+    """Return the file that an interpreter imports a module of the zip from, with what its code says."""
+    code = "import airflow_provider_blockread.errors as found; print(found.__file__, found.ProofError.__name__)"
+    environment = {"PATH": os.defpath, "PYTHONPATH": str(bundle)}
+    return subprocess.run(
+        [sys.executable, "-S", "-c", code], check=True, capture_output=True, text=True, cwd="/", env=environment
+    ).stdout
+
+
+def test_workers_compile_nothing(tmp_path: Path) -> None:
+    """What Python has cached of a module is in the zip, beside its source, and is what is imported."""
+    bundle = write_bundle(str(tmp_path))
+
+    with ZipFile(bundle) as opened:
+        assert {_ERRORS, f"{_ERRORS}c"} <= set(opened.namelist())
+    assert _imported(bundle) == f"{bundle}/{_ERRORS}c ProofError\n"
+
+
+def test_an_interpreter_of_another_version_takes_the_source(tmp_path: Path) -> None:
+    """Compiled modules of another version of Python are passed over."""
+    other = tmp_path / "other.zip"
+    with ZipFile(write_bundle(str(tmp_path))) as made, ZipFile(other, "w") as written:
+        for name in made.namelist():
+            data = made.read(name)
+            written.writestr(name, data.replace(MAGIC_NUMBER, b"\0\0\r\n", 1) if name.endswith("c") else data)
+
+    assert _imported(other) == f"{other}/{_ERRORS} ProofError\n"
+
+
+def test_a_cache_of_an_older_source_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that has changed since Python cached it is there as source alone, as is one that was never cached."""
+    package = tmp_path / "airflow_provider_blockread"
+    shutil.copytree(Path(airflow_provider_blockread.__file__).parent, package)
+    monkeypatch.setattr(airflow_provider_blockread, "__file__", str(package / "__init__.py"))
+    changed, uncached = package / "errors.py", package / "heap.py"
+    changed.write_text(changed.read_text("utf-8") + "\n", "utf-8")
+    Path(cache_from_source(str(uncached))).unlink()
+
+    with ZipFile(write_bundle(str(tmp_path))) as bundle:
+        names = set(bundle.namelist())
+    for file in (changed, uncached):
+        name = file.relative_to(tmp_path).as_posix()
+        assert name in names
+        assert f"{name}c" not in names
