@@ -239,7 +239,7 @@ def require_text(uri: str, name: str) -> None:
     except UnicodeEncodeError as error:
         msg = (
             f"{readable_uri(uri)}: this name is not UTF-8, so no plan can store it; rename the file, or exclude it by a"
-            f" pattern, as exclude={NOT_UTF8!r} does with all such names"
+            f" pattern, as exclude='{NOT_UTF8}' does with all such names"
         )
         raise SourceError(msg) from error
 
