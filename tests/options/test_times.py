@@ -50,11 +50,22 @@ def test_a_time_that_strftime_wrote_is_read(moment: datetime, text: str) -> None
         ("a/dt=2026-11-21/hr=044/f", None),
         ("dt=2026-11-21/hr=04/dt=2026-11-21/hr=05/f", None),
         ("a/dt=٢٠٢٦-11-21/hr=04/f", None),
+        ("a/dt=9999-12-31/hr=23/f", None),
+        ("a/dt=1600-01-01/hr=00/f", None),
     ],
 )
 def test_a_path_names_one_time_or_none(path: str, time_ns: int | None) -> None:
     """A path that fits nowhere, names no time, or names two, has none; it is never guessed."""
     assert TimePattern.parse("dt=%Y-%m-%d/hr=%H").time_ns(path) == time_ns
+
+
+@pytest.mark.parametrize(
+    ("path", "year"), [("9999/366", None), ("0001/000", None), ("2024/366", 2024), ("2023/366", None)]
+)
+def test_a_day_of_the_year(path: str, year: int | None) -> None:
+    """A day outside of its year, or of all years, is no time."""
+    found = TimePattern.parse("%Y/%j").time_ns(path)
+    assert found == (None if year is None else nanoseconds(datetime(year, 12, 31, tzinfo=UTC)))
 
 
 def test_digits_do_not_run_on() -> None:

@@ -99,8 +99,8 @@ class TimePattern:
     def time_ns(self, path: str) -> int | None:
         """Return the start of the time in a path, in ns since the epoch.
 
-        None when the pattern does not match, matches no valid time (a 30th of February), or matches several different
-        times.
+        None when the pattern does not match, matches no valid time (a 30th of February), one outside of the years 1678
+        to 2261, or several different times.
         """
         times = {_as_time(match.groupdict()) for match in self.regex.finditer(path)} - {None}
         return times.pop() if len(times) == 1 else None
@@ -126,10 +126,9 @@ def _as_time(found: dict[str, str]) -> int | None:
     try:
         day = datetime(number["Y"], number.get("m", 1), number.get("d", 1), tzinfo=UTC)
         clock = day.replace(hour=number.get("H", 0), minute=number.get("M", 0), second=number.get("S", 0))
-    except ValueError:
+        clock += timedelta(days=number.get("j", 1) - 1)
+    except (ValueError, OverflowError):
         return None
-    if "j" in number:
-        clock += timedelta(days=number["j"] - 1)
-        if clock.year != number["Y"]:
-            return None
-    return nanoseconds(clock)
+    found_ns = nanoseconds(clock)
+    is_kept = clock.year == number["Y"] and -(2**63) <= found_ns < 2**63  # as the ledger holds times
+    return found_ns if is_kept else None

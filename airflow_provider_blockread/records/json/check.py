@@ -57,14 +57,22 @@ def _fits(kind: pa.DataType) -> Fits:
             value is None or (isinstance(value, dict) and all(fits(value.get(name)) for name, fits in members))
         )
     if pa.types.is_integer(kind):
-        bound = 2 ** (kind.bit_width - 1)
-        return lambda value: value is None or (type(value) is int and -bound <= value < bound)
+        least, bound = integer_bounds(kind)
+        return lambda value: value is None or (type(value) is int and least <= value < bound)
     if pa.types.is_temporal(kind):
         return lambda value: value is None or (isinstance(value, str) and _DATE.match(value) is not None)
     if pa.types.is_floating(kind):
         return partial(_is_float, _TOO_LARGE[kind.bit_width])
     types = _accepted(kind)
     return lambda value: value is None or type(value) in types
+
+
+def integer_bounds(kind: pa.DataType) -> tuple[int, int]:
+    """Return the least value of an integer type, and the first that is too large for it."""
+    if pa.types.is_unsigned_integer(kind):
+        return 0, 2**kind.bit_width
+    bound = 2 ** (kind.bit_width - 1)
+    return -bound, bound
 
 
 def _is_float(too_large: int, value: object) -> bool:

@@ -184,6 +184,16 @@ def test_a_bad_record_is_bad_alone(line: bytes) -> None:
     assert [(record.index, bool(record.reason)) for record in parts[0].bad] == [(10, True)]
 
 
+def test_the_largest_unsigned_numbers_are_good_beside_a_bad_record() -> None:
+    """They are checked by themselves there; negative ones and larger ones are bad."""
+    schema = "id uint8, wide uint64"
+    good, bad = (255, 2**64 - 1), [b'{"id":256}', b'{"id":-1}', b'{"wide":18446744073709551616}']
+    _, _, rows, found = decode(b'{"id":%d,"wide":%d}\n' % good + b"\n".join(bad), schema)
+
+    assert [tuple(row.values()) for row in rows] == [good]
+    assert found == set(bad)
+
+
 @pytest.mark.parametrize("pair", [(b'{"id":', b"1}"), (b'{"id":1', b"}"), (b"{", b'"id":1}'), (b'{"level":"a', b'b"}')])
 def test_a_value_on_two_lines_is_two_bad_records(pair: tuple[bytes, bytes]) -> None:
     """Arrow's parser would read both as one row."""
