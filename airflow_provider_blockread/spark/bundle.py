@@ -22,7 +22,7 @@ _FOLDERS = ("options", "blocks", "records", "storage", "exchange", "sinks", "pro
 
 
 def write_bundle(folder: str) -> str:
-    """Write the zip into `folder` and return its path; the same version gives the same bytes."""
+    """Write the zip into `folder` and return its path; the same version and the same caches give the same bytes."""
     root = Path(airflow_provider_blockread.__file__).parent
     target = Path(folder) / f"airflow_provider_blockread-{airflow_provider_blockread.__version__}.zip"
     descriptor, temporary = tempfile.mkstemp(dir=folder, suffix=".zip.tmp")

@@ -1,4 +1,4 @@
-"""The application itself: what it leaves when it fails before Spark has started."""
+"""The application itself: what it leaves when it fails before Spark has started, and how it stops."""
 
 from __future__ import annotations
 
@@ -13,6 +13,32 @@ from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.exchange.failures import read_failure
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.storage.stores import Stores
+
+_STOPPING = """
+import threading
+from airflow_provider_blockread.cli.spark import InProcessSpark
+
+may_end = threading.Event()
+with InProcessSpark("local[1]") as spark:
+    engine = spark._started()
+    server = engine.context._accumulatorServer
+    end = server.shutdown
+    server.shutdown = lambda: (may_end.wait(60), end())
+print(engine.is_stopped, server.fileno() >= 0)
+may_end.set()
+for thread in threading.enumerate():
+    if thread.name == "blockread-accumulators":
+        thread.join(60)
+print(server.fileno())
+"""
+
+
+@pytest.mark.spark
+def test_a_context_stops_before_its_server_of_accumulators_has_ended() -> None:
+    """That one looks only once a second whether it shall end; it does so in the background, and closes its socket."""
+    stopped = subprocess.run([sys.executable, "-c", _STOPPING], capture_output=True, text=True, check=True)
+
+    assert stopped.stdout == "True True\n-1\n"
 
 
 @pytest.mark.slow

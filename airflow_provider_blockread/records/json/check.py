@@ -57,7 +57,7 @@ def _fits(kind: pa.DataType) -> Fits:
             value is None or (isinstance(value, dict) and all(fits(value.get(name)) for name, fits in members))
         )
     if pa.types.is_integer(kind):
-        least, bound = integer_bounds(kind)
+        least, bound = _integer_bounds(kind)
         return lambda value: value is None or (type(value) is int and least <= value < bound)
     if pa.types.is_temporal(kind):
         return lambda value: value is None or (isinstance(value, str) and _DATE.match(value) is not None)
@@ -67,7 +67,7 @@ def _fits(kind: pa.DataType) -> Fits:
     return lambda value: value is None or type(value) in types
 
 
-def integer_bounds(kind: pa.DataType) -> tuple[int, int]:
+def _integer_bounds(kind: pa.DataType) -> tuple[int, int]:
     """Return the least value of an integer type, and the first that is too large for it."""
     if pa.types.is_unsigned_integer(kind):
         return 0, 2**kind.bit_width
