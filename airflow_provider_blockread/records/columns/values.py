@@ -67,7 +67,7 @@ def convert(texts: pa.StringArray, kind: pa.DataType, *, expect_misfits: bool = 
     """Return the values as `kind`, and the indices of misfits, which are null among the values.
 
     Blanks around a value are ignored, and a blank value is null. Times are ISO 8601 as `times` reads them, booleans are
-    `true` or `false` in any case, `1` or `0`, and numbers are what Arrow parses as such.
+    `true` or `false` in any case, `1` or `0`, and numbers are what Arrow parses as such, except hexadecimal ones.
 
     Args:
         texts: the values.
@@ -171,9 +171,9 @@ def plain(kind: pa.DataType) -> str:
 
 
 def _possible(kind: pa.DataType) -> str:
-    """Return a pattern that matches every text that Arrow may accept for the type."""
+    """Return a pattern that matches every text that may be of the type."""
     if pa.types.is_integer(kind):
-        return "-?[0-9]+|-?0[xX][0-9a-fA-F]+"
+        return "-?[0-9]+"
     if pa.types.is_boolean(kind):
         return "true|false|1|0"
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
@@ -233,6 +233,9 @@ def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
         return times(texts, kind)
     if pa.types.is_decimal(kind):
         require_room(texts, kind)
+    if pa.types.is_integer(kind) and pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py():
+        msg = f"{kind}: hexadecimal digits, which Arrow takes for any bits of the type"  # 0xFF would be -1
+        raise pa.ArrowInvalid(msg)
     return pc.cast(texts, kind)
 
 

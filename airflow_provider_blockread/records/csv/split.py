@@ -19,6 +19,7 @@ from airflow_provider_blockread.records.model import Chunk, Offsets
 AsText = Callable[[Chunk, Dialect], CsvText]
 
 _NUL = "\0"
+_LOWER = 0x20  # the bit that makes a letter lower case
 _ASCII = bytes(range(128)) + b"x" * 128  # all other bytes are part of a field's text
 
 
@@ -124,7 +125,7 @@ class RowSplitter:
             ),
             convert_options=pyarrow.csv.ConvertOptions(
                 check_utf8=False,  # the caller has checked
-                column_types={str(place): kind for place, kind in types.items()},
+                column_types={str(place): kind for place, kind in _without_hexadecimal(types, text).items()},
                 include_columns=[str(place) for place in types],
                 null_values=self._nulls,
                 strings_can_be_null=True,
@@ -165,6 +166,17 @@ def _with_nul(chunk: Chunk) -> Iterator[tuple[int, str]]:
 def _is_text(text: CsvText) -> bool:
     """Return whether fields of the text can be read as their types: it is UTF-8, with its own marks."""
     return not text.replaced and is_utf8(text.text)
+
+
+def _without_hexadecimal(types: Mapping[int, pa.DataType], text: CsvText) -> Mapping[int, pa.DataType]:
+    """Return the types, without integers where Arrow's parser may find hexadecimal digits, which it takes as bits."""
+    if not any(map(pa.types.is_integer, types.values())) or not (b"x" in text.text or b"X" in text.text):
+        return types
+    characters = np.frombuffer(text.text, np.uint8)
+    before = characters[np.flatnonzero((characters | _LOWER) == ord("x")) - 1]
+    if not np.isin(before, list(f"0{text.dialect.escape or ''}".encode())).any():
+        return types
+    return {place: pa.binary() if pa.types.is_integer(kind) else kind for place, kind in types.items()}
 
 
 def _joined(column: pa.ChunkedArray) -> pa.BinaryArray:

@@ -20,6 +20,7 @@ from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.json.rescue import json_decoder
 from airflow_provider_blockread.records.json.text import (
     BACKSLASH,
+    BRACKET,
     WHITE,
     Lexer,
     closings,
@@ -40,7 +41,7 @@ _MODES = 2
 class JsonArrayFormat(TextFormat):
     """The elements of a JSON array, or of a sequence of JSON values.
 
-    Where the layout is `"auto"`, the file's first visible byte determines it. A file whose array is not closed, or is
+    Where the layout is `"auto"`, the file's first visible byte determines it. A file whose array no `]` closes, or is
     followed by anything but white space, is refused as a whole.
     """
 
@@ -107,10 +108,12 @@ class JsonArrayFormat(TextFormat):
         return ElementFinder() if self.array else ValueFinder()
 
     def explain(self, buffer: bytes, offset: int) -> str:
-        """Return where text follows the end of the array, or an empty string."""
+        """Return where a brace closes the array or text follows it, or an empty string."""
         lexer = Lexer()
         for low in range(0, len(buffer) if self.array else 0, _WINDOW):
             closed = borders(lexer, np.frombuffer(buffer[low : low + _WINDOW], np.uint8), array=True).closed
+            if closed >= 0 and buffer[low + closed] != BRACKET:
+                return f" (the `}}` at byte {offset + (low + closed) * self.unit_bytes} closes the array)"
             if closed >= 0:
                 behind = len(buffer) - len(buffer[low + closed + 1 :].lstrip(WHITE))
                 place = offset + behind * self.unit_bytes

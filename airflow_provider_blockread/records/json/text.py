@@ -19,7 +19,7 @@ from airflow_provider_blockread.records.model import Mask, Offsets
 Bytes = npt.NDArray[np.uint8]
 
 WHITE = b" \t\n\r"
-QUOTE, BACKSLASH, COMMA = b'"\\,'
+QUOTE, BACKSLASH, COMMA, BRACKET = b'"\\,]'
 
 _IS_WHITE = np.zeros(256, np.bool_)
 _IS_WHITE[list(WHITE)] = True

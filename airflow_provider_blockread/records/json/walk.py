@@ -14,6 +14,7 @@ import numpy as np
 
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.records.json.text import (
+    BRACKET,
     COMMA,
     WHITE,
     Bytes,
@@ -107,7 +108,7 @@ class ValueFinder:
 class ElementFinder:
     """Finds the elements of an array; each is complete once the next one's start, or the file's end, is found.
 
-    Only white space may follow the array.
+    A bracket closes the array, and only white space may follow it.
     """
 
     def __init__(self) -> None:
@@ -120,7 +121,7 @@ class ElementFinder:
         """Return the elements that are complete.
 
         Raises:
-            RecordError: when anything but white space follows the array.
+            RecordError: when a brace closes the array, or anything but white space follows it.
         """
         data = np.frombuffer(piece, np.uint8)
         found = Borders(_NONE, _NONE, -1) if self._closed else borders(self._lexer, data, array=True)
@@ -128,6 +129,9 @@ class ElementFinder:
         nexts = next_visible(data, np.concatenate([np.zeros(awaited, np.int64), found.behind]))
         ends = np.concatenate([self._ended, self._trimmed(data, found, nexts)])
         self._closed |= found.closed >= 0
+        if found.closed >= 0 and piece[found.closed] != BRACKET:
+            msg = f"correct the `}}` to `]`, {VALUES_ADVICE}"
+            raise RecordError(msg)
         if self._closed:
             if next_visible(data, np.array([found.closed + 1]))[0] < len(data):
                 msg = f"remove what follows the array, {VALUES_ADVICE}"

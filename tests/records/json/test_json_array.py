@@ -63,7 +63,7 @@ def oracle(data: bytes, layout: str) -> Records | None:
 
 
 def elements(data: bytes, start: int) -> Records | None:
-    """Return the texts between the commas of an array, or None where it is not closed or more follows."""
+    """Return the texts between the commas of an array, or None where no `]` closes it or more follows."""
     scanner, records = Scanner(data, start), Records()
     begin = scanner.visible()
     if data[begin : begin + 1] == b"]":
@@ -73,7 +73,7 @@ def elements(data: bytes, start: int) -> Records | None:
         end = scanner.place - 1
         if scanner.depth < 0:
             records.append((begin, data[begin:end].rstrip(WHITE)))
-            return None if data[scanner.place :].strip(WHITE) else records
+            return None if data[end:].strip(WHITE) != b"]" else records
         if data[end] == ord(",") and scanner.depth == 0 and not scanner.inside:
             records.append((begin, data[begin:end].rstrip(WHITE)))
             begin = scanner.visible()
@@ -194,6 +194,7 @@ def test_every_split_gives_the_values_of_the_file(layout: str, draw: st.DataObje
     chunk=sizes,
 )
 @example(data=b"1,,2", begin=b"[", end=b"]", chunk=1)
+@example(data=b'{"a": 1}, {"a": 2}', begin=b"[", end=b"} ", chunk=1)
 @example(data=b",", begin=b"[", end=b"]", chunk=1)
 @example(data=b"} { 1 }", begin=b"", end=b"", chunk=3)
 def test_malformed_text_is_read_the_same_at_every_split(
@@ -234,11 +235,25 @@ def test_a_scan_is_right_for_each_entry_state(data: bytes, start: int, length: i
 
 @pytest.mark.parametrize(
     "data",
-    [b"[1] 2", b"[1][2]", b"[1]]", b"[1", b"[1,", b'["a]', b"[", b" [ ", b"[]x", b"[1,2]\n[3]", b"[{]"[:2]],
+    [
+        b"[1] 2",
+        b"[1][2]",
+        b"[1]]",
+        b"[1",
+        b"[1,",
+        b'["a]',
+        b"[",
+        b" [ ",
+        b"[]x",
+        b"[1,2]\n[3]",
+        b"[{]"[:2],
+        b"[}",
+        b"[1}",
+    ],
 )
 def test_what_is_not_one_array_is_refused(data: bytes) -> None:
     """An array that is not closed, or is not all that the file holds, fails with advice."""
-    with pytest.raises(RecordError, match=r"layout='values'|close the array"):
+    with pytest.raises(RecordError, match=r"layout='values'|close the array|correct the `}`"):
         list(read_records(io.BytesIO(data), 0, len(data), ARRAY))
 
 

@@ -149,3 +149,14 @@ def test_text_behind_an_array_is_named_by_its_byte(text: str, encoding: str) -> 
     for split in range(1, len(data)):
         with pytest.raises(RecordError, match=rf"text at byte {place} follows the `\]` that closes.*layout='values'"):
             _read_in_two(data, split)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le"])
+@pytest.mark.parametrize("text", ["[@}", "[1, 2 @}", '[{"a": "é"}, {"a": "}"}\n@}\n'])
+def test_an_array_that_a_brace_closes_is_refused(text: str, encoding: str) -> None:
+    """Python's and Arrow's parsers refuse it too; the error names the brace's byte, whichever block is read."""
+    place = len(("\ufeff" + text[: text.index("@")]).encode(encoding))
+    data = ("\ufeff" + text.replace("@", "")).encode(encoding)
+    for split in range(1, len(data)):
+        with pytest.raises(RecordError, match=rf"the `}}` at byte {place} closes the array\): correct the `}}` to `]`"):
+            _read_in_two(data, split)

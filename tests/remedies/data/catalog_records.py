@@ -100,6 +100,7 @@ RECORDS_SIDE: list[Entry] = [
         "It is the reason within the message about the schema, which names the remedy.",
     ),
     Remedy("records/json/text.py", "no record start can be found", f"{LONG}::test_a_file_is_read_as_one_block"),
+    Remedy("records/json/walk.py", "correct the `}`", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy("records/json/walk.py", "remove what follows", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy(
         "records/text/narrowing.py",
@@ -183,6 +184,11 @@ RECORDS_SIDE: list[Entry] = [
         "records/columns/values.py",
         "no text becomes",
         "It is caught where a schema is looked at, and reported in a message that names the remedy.",
+    ),
+    Explained(
+        "records/columns/values.py",
+        "hexadecimal digits",
+        "It is the reason of one bad record, which the pipeline's message is about.",
     ),
     Explained(
         "records/columns/decimals.py",

@@ -116,6 +116,7 @@ FILES = [
     Case(b"abcde", ["--format", "fixed", *option("length=2")], "complete the file"),
     Case(b'[{"a":1}', JSON, "close the array with `]` at the end of the file"),
     Case(b"[ ", JSON, "close the array with `]` at the end of the file"),
+    Case(b'[{"a":1}}', JSON, "correct the `}` to `]`"),
     Case(b'[{"a":1}] x', JSON, "remove what follows the array"),
     Case(b"[] x", JSON, "remove it"),
     Case(b'a,"b\n1,2\n', HEADER, "close it"),
