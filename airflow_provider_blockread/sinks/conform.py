@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from airflow_provider_blockread.errors import FunctionError
+from airflow_provider_blockread.errors import FunctionError, RowError
 
 _SHOWN = 50  # columns in a message
 _PINNED = 4  # times its own bytes that a batch may keep alive in its parent's buffers
@@ -24,6 +25,24 @@ def check_schema(schema: pa.Schema) -> None:
         what = f"two columns named {twice[0]!r}" if twice else "no columns"
         msg = f"a batch has {what}; return batches with distinct columns from the function"
         raise FunctionError(msg)
+
+
+def check_precision(batch: pa.RecordBatch) -> None:
+    """Refuse instants that are finer than a microsecond, which Spark does not read from Parquet files.
+
+    Raises:
+        RowError: naming the column and the value.
+    """
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+            kept = column.cast(pa.timestamp("us", column.type.tz), safe=False).cast(column.type)
+            row = pc.index(pc.not_equal(column, kept), value=True).as_py()
+            if row >= 0:
+                msg = (
+                    f"column {name!r} holds {column[row].cast(pa.string())}, and files hold microseconds; declare it as"
+                    " timestamp, or cast it in the function"
+                )
+                raise RowError(msg, row)
 
 
 def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -151,9 +151,14 @@ def _joined(*parts: pa.LargeStringArray | str) -> pa.LargeStringArray:
 
 
 def _each(column: pa.Array) -> Iterator[str | None]:
-    for row, value in enumerate(column.to_pylist()):
+    for row, value in enumerate(column):
         try:
-            yield None if value is None else _ENCODER.encode(value)
+            yield _ENCODER.encode(value.as_py()) if value.is_valid else None
+        except OverflowError as error:
+            msg = (
+                "the row holds a time outside of the years 1 to 9999: JSON has no text for it; replace it in a function"
+            )
+            raise RowError(msg, row) from error
         except ValueError as error:
             msg = f"JSON has no number for a value of the row ({error}); replace NaN and infinity in a function"
             raise RowError(msg, row) from error

@@ -20,7 +20,7 @@ from airflow_provider_blockread.options.partitions import Partition
 from airflow_provider_blockread.records.excerpts import excerpt
 from airflow_provider_blockread.sinks.columnar import transforms
 from airflow_provider_blockread.sinks.columnar.arranged import left_out, misfit
-from airflow_provider_blockread.sinks.conform import check_schema, conform
+from airflow_provider_blockread.sinks.conform import check_precision, check_schema, conform
 from airflow_provider_blockread.sinks.protocol import Writer
 
 #: The name of null in the name of a folder.
@@ -122,7 +122,9 @@ class PartitionedWriter:
             self._schema = batch.schema
         if isinstance(self._option, ParquetSink) and self._option.log and not self._seen:
             self._schema = _noting(self._schema, self._dropped)
-        for values, rows in _split(conform(batch, self._schema), self._option.partitions):
+        batch = conform(batch, self._schema)
+        check_precision(batch)  # a row's place in the batch is known here
+        for values, rows in _split(batch, self._option.partitions):
             self._partition(values).write(rows.drop_columns(self._dropped) if self._dropped else rows, block)
         self._bound()
 
@@ -187,8 +189,19 @@ def _split(
     taken = batch if len(starts) == 2 else batch.take(pa.array(order))  # noqa: PLR2004 - one combination
     for start, end in pairwise(starts):
         row = int(order[start])
-        values = (_text(part, column[row].as_py(), row) for part, column in zip(partitions, columns, strict=True))
+        values = (_shown(part, column[row], row) for part, column in zip(partitions, columns, strict=True))
         yield tuple(values), taken.slice(start, end - start)
+
+
+def _shown(partition: Partition, value: pa.Scalar, row: int) -> str | None:
+    try:
+        return _text(partition, value.as_py(), row)
+    except OverflowError as error:
+        msg = (
+            f"column {partition.column!r} holds a time outside of the years 1 to 9999, which no partition is named by;"
+            " replace it in a function"
+        )
+        raise RowError(msg, row) from error
 
 
 def _text(partition: Partition, value: object, row: int) -> str | None:

@@ -72,10 +72,17 @@ def column_statistics(footer: pq.FileMetaData) -> dict[str, dict[str, Any]]:
             found["nulls"][column.name] = sum(part.null_count for part in parts)
         valued = [part for part in parts if part.has_min_max]
         if valued and len(valued) == sum(part.num_values > 0 for part in parts):
-            bounds = [_json(min(part.min for part in valued)), _json(max(part.max for part in valued))]
+            bounds = _bounds(valued)
             if None not in bounds:
                 found["min"][column.name], found["max"][column.name] = bounds
     return found
+
+
+def _bounds(parts: list[pq.Statistics]) -> tuple[object, object]:
+    try:
+        return _json(min(part.min for part in parts)), _json(max(part.max for part in parts))
+    except OverflowError:  # a time outside of the years that Python has
+        return None, None
 
 
 def _json(value: object) -> object:

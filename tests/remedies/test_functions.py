@@ -61,8 +61,13 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Ar
         ),
         (
             'return pa.record_batch({"at": pa.array([1] * batch.num_rows, pa.timestamp("ns"))})',
-            "cast it in the function",
+            "declare it as timestamp, or cast it in the function",
             'return pa.record_batch({"at": pa.array([1] * batch.num_rows, pa.timestamp("us"))})',
+        ),
+        (
+            'return pa.record_batch({"at": pa.array([[1]] * batch.num_rows, pa.list_(pa.timestamp("ns")))})',
+            "cast it in the function",
+            'return pa.record_batch({"at": pa.array([[1]] * batch.num_rows, pa.list_(pa.timestamp("us")))})',
         ),
         (
             'return batch if "b1" in str(batch["value"]) else batch.rename_columns(["other"])',

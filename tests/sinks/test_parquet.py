@@ -209,7 +209,8 @@ def test_times_are_kept_to_the_microsecond_or_refused(staging: str) -> None:
         assert pq.read_schema(source).field("at").type == pa.timestamp("us")
 
     fine = writer(staging)
-    fine.write(pa.RecordBatch.from_pydict({"at": pa.array([1001], pa.timestamp("ns"))}))
+    nested = pa.array([[1001]], pa.list_(pa.timestamp("ns")))
+    fine.write(pa.RecordBatch.from_pydict({"at": nested}))
     with pytest.raises(FunctionError, match="cast it in the function"):
         fine.close()
     fine.abort()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import date, timedelta
+from datetime import MAXYEAR, MINYEAR, date, timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +65,11 @@ def transformed(column: pa.Array, partition: Partition) -> pa.Array:
 
 
 def as_text(partition: Partition, number: int) -> str:
-    """Return the number of a year, month, day, hour or bucket as Iceberg shows it: `2026-01`, `2026-01-31-23`."""
+    """Return the number of a year, month, day, hour or bucket as Iceberg shows it: `2026-01`, `2026-01-31-23`.
+
+    Raises:
+        OverflowError: outside of the years 1 to 9999.
+    """
     if partition.transform not in OF_TIMES:
         return str(number)
     if partition.transform == "hour":
@@ -75,6 +79,9 @@ def as_text(partition: Partition, number: int) -> str:
         return str(_EPOCH + timedelta(number))
     months = number if partition.transform == "month" else number * _MONTHS
     year, month = divmod(months, _MONTHS)
+    if not MINYEAR <= 1970 + year <= MAXYEAR:
+        msg = f"year {1970 + year} is out of range"
+        raise OverflowError(msg)
     return f"{1970 + year:04d}" if partition.transform == "year" else f"{1970 + year:04d}-{month + 1:02d}"
 
 

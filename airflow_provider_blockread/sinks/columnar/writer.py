@@ -16,7 +16,7 @@ from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarra
 from airflow_provider_blockread.sinks.columnar.encodings import RAW, choose_encodings
 from airflow_provider_blockread.sinks.columnar.field_ids import with_ids
 from airflow_provider_blockread.sinks.columnar.sorting import Sorter
-from airflow_provider_blockread.sinks.conform import check_schema, conform, owned
+from airflow_provider_blockread.sinks.conform import check_precision, check_schema, conform, owned
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
 from airflow_provider_blockread.sinks.statistics import column_statistics, misfit
 from airflow_provider_blockread.storage import Stores
@@ -67,6 +67,7 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
         batch = conform(batch, self._schema)
         if not batch.num_rows:
             return
+        check_precision(batch)
         batch = owned(batch)
         self._group.append(batch)
         self._group_bytes += batch.nbytes

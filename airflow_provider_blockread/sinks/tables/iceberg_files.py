@@ -6,11 +6,15 @@ The task that wrote a file reports them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from pyiceberg.expressions.literals import literal
 from pyiceberg.io.pyarrow import (
+    MetricModeTypes,
+    MetricsMode,
+    StatisticsCollector,
     compute_statistics_plan,
     data_file_statistics_from_parquet_metadata,
     parquet_path_to_id_mapping,
@@ -22,6 +26,7 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import parse_transform
 from pyiceberg.typedef import Record
+from pyiceberg.types import DateType, TimestampType, TimestamptzType
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import FieldIds, OutputFile
@@ -73,7 +78,10 @@ def data_files(stores: Stores, metadata: TableMetadata, files: Sequence[OutputFi
         if not any(found.equals(checked, check_metadata=True) for checked in known):
             _require_ids(found, ids, file)
             known.append(found)
-        said = data_file_statistics_from_parquet_metadata(footer, plan, paths)
+        try:
+            said = data_file_statistics_from_parquet_metadata(footer, plan, paths)
+        except OverflowError:  # the bounds of a time are outside of the years that Python has
+            said = data_file_statistics_from_parquet_metadata(footer, dict(_without_times(plan)), paths)
         yield DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=file.uri,
@@ -83,6 +91,13 @@ def data_files(stores: Stores, metadata: TableMetadata, files: Sequence[OutputFi
             spec_id=spec.spec_id,
             **said.to_serialized_dict(),
         )
+
+
+def _without_times(plan: Mapping[int, StatisticsCollector]) -> Iterator[tuple[int, StatisticsCollector]]:
+    """Yield a plan of statistics that has no bounds of times."""
+    for number, column in plan.items():
+        is_time = isinstance(column.iceberg_type, (DateType, TimestampType, TimestamptzType))
+        yield number, replace(column, mode=MetricsMode(MetricModeTypes.COUNTS)) if is_time else column
 
 
 def _require_ids(found: pa.Schema, ids: FieldIds, file: OutputFile) -> None:

@@ -13,6 +13,7 @@ _PARTITIONS = "tests/sinks/test_partitions.py"
 _OTHERS = "tests/sinks/test_others.py"
 _LOG = "tests/sinks/test_log.py"
 _FULL = "tests/sinks/test_full_disk.py"
+_FUNCTIONS = "what a function does with a value is tested of functions"
 _OBJECTS = "tests/sinks/test_objects.py"
 _COLUMNS = "tests/sinks/tables/test_table_columns.py"
 
@@ -63,9 +64,7 @@ CATALOG: list[Entry] = [
     Remedy("sinks/tables/rows.py", "holds a NUL", f"{_POSTGRES}::test_a_nul_in_a_text"),
     Remedy("sinks/partitions.py", "choose columns of fewer values", f"{_PARTITIONS}::test_too_many_partitions"),
     Remedy("sinks/partitions.py", "in a partition means null", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
-    Explained(
-        "sinks/columnar/transforms.py", "too little is left", "what a function does with a value is tested of functions"
-    ),
+    Explained("sinks/columnar/transforms.py", "too little is left", _FUNCTIONS),
     Remedy("sinks/partitions.py", "too long for a partition", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
     Explained("sinks/partitions.py", "is of no partition", "results are sealed, and written by the same options"),
     Remedy("sinks/directory.py", "or the sink for such a table", f"{_OTHERS}::test_the_folder_of_a_table"),
@@ -78,6 +77,11 @@ CATALOG: list[Entry] = [
     Remedy("sinks/log/reading.py", "is no Parquet file", f"{_LOG}::test_text_is_read_by_its_files"),
     Remedy("sinks/log/reading.py", "has no log", f"{_LOG}::test_a_directory_without_a_log_cannot_be_read_by_it"),
     Remedy("sinks/objects.py", "replace NaN and infinity", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
+    Remedy(
+        "sinks/conform.py", "hold microseconds", "tests/remedies/test_functions.py::test_a_function_that_is_corrected"
+    ),
+    Explained("sinks/objects.py", "JSON has no text for it", _FUNCTIONS),
+    Explained("sinks/partitions.py", "which no partition is named by", _FUNCTIONS),
     Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
     Remedy("sinks/objects.py", "is no type of JSON", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
