@@ -102,8 +102,12 @@ def _files(stores: Stores, merged: tuple[str, ...] | list[str]) -> Iterator[str]
     for place in map(stores.canonical, merged):
         if stores.holds_file(place):
             yield place
-        else:
-            yield from sorted(uri for uri, _ in stores.list_names(place, FILE_PREFIX))
+            continue
+        found = sorted(uri for uri, _ in stores.list_names(place, FILE_PREFIX))
+        if not found:
+            msg = f"{place} is no file and holds no merged files ({FILE_PREFIX}*); name one, or the folder of a merge"
+            raise SourceError(msg, place)
+        yield from found
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.terminal.printing import print_json
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
+from airflow_provider_blockread.errors import StateError
+from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.plan.choosing import STATUSES, FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.rebuilding import (
@@ -46,12 +48,29 @@ class RebuildOptions(Confirmed, OnSpark):
             return
         if not intent.is_empty:
             self.check_spark()
+        self._require_work(intent, files)
         if self.restart:
             give_up_rebuild(env, request)
         with self.open_spark() as spark:
             done = rebuild(env, request, WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark))
         if self.as_json:
             print_json([window.to_json() for window in done])
+
+    def _require_work(self, intent: Intent, files: FileChoice | None) -> None:
+        """Refuse what names a window or files, and does nothing; a repetition may find all of it done.
+
+        Raises:
+            StateError: with the reason.
+        """
+        if not intent.is_empty or intent.notes:
+            return
+        if self.window is not None and intent.windows:
+            [window] = intent.windows
+            msg = f"window {window.window} is {window.what}; choose another one with `blockread windows list`"
+            raise StateError(msg)
+        if not intent.windows and files is not None and files.path is not None and files.status == STATUSES[0]:
+            msg = f"no file of these windows matches --path {files.path!r}; `blockread files list` names a feed's files"
+            raise StateError(msg)
 
     def _range(self) -> WindowRange:
         since, until = (time and time.replace(tzinfo=UTC) for time in (self.since, self.until))

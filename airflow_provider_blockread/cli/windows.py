@@ -13,6 +13,7 @@ from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import Runner
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say, say_lines
 from airflow_provider_blockread.cli.upkeep import feed_option
+from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import (
@@ -48,6 +49,8 @@ def windows() -> None:
 def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
     """List windows, newest first."""
     env = open_environment(state)
+    if feed is not None:
+        require_feed(env.ledger, feed)
     found = list_windows(env.ledger, feed, limit=limit)
     if as_json:
         print_json([_summary(summary) for summary in found])
@@ -130,7 +133,7 @@ class VerifyOptions(OnSpark):
 @state_option
 @json_option
 def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
-    """Read published WINDOW again and prove it, without writing output."""
+    """Read published WINDOW again and prove it, without writing output; look for the files that it published."""
     given = VerifyOptions(**options)
     given.check_spark()
     env = open_environment(given.state)

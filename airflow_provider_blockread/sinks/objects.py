@@ -19,6 +19,7 @@ from airflow_provider_blockread.sinks.conform import check_schema
 from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 _STRING = pa.large_string()  # whatever a batch holds, its objects fit
 
 
@@ -57,7 +58,7 @@ class CsvRows:
         if problem := columns_misfit(schema):
             return problem
         for field in schema:
-            if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+            if pa.types.is_nested(field.type) or any(is_bytes(field.type) for is_bytes in _BYTES):
                 return f"column {field.name!r} has type {field.type}, which csv does not hold; cast it in the function"
         return ""
 

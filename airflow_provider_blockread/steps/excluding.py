@@ -8,7 +8,15 @@ from itertools import groupby
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import FileChangedError, FileMissingError, SourceError, StateError, shell_word
+from airflow_provider_blockread.errors import (
+    ExchangeError,
+    FileChangedError,
+    FileMissingError,
+    PrunedError,
+    SourceError,
+    StateError,
+    shell_word,
+)
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.windows.exclusions import (
@@ -17,7 +25,12 @@ from airflow_provider_blockread.ledger.windows.exclusions import (
     excluded_files,
     list_exclusions,
 )
-from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups, published_generation
+from airflow_provider_blockread.ledger.windows.generations import (
+    PRUNED,
+    latest_generation,
+    list_groups,
+    published_generation,
+)
 from airflow_provider_blockread.ledger.windows.parts import windows_behind
 from airflow_provider_blockread.ledger.windows.progress import window_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window
@@ -92,7 +105,13 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
     if window.state != "open":
         msg = f"window {window.id} is {window.state} and holds no files; list windows with `blockread windows list`"
         raise StateError(msg)
-    blocks = [block for block in _blocks(env, window) if block.version.path == path]
+    try:
+        blocks = [block for block in _blocks(env, window) if block.version.path == path]
+    except ExchangeError as error:
+        if window.pruned_at is None:
+            raise
+        msg = f"window {window.id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"
+        raise PrunedError(msg) from error
     if blocks:
         return blocks[0].file, sorted({block.group for block in blocks})
     for found in window_files(env.ledger, window.id, order="oldest"):

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
+from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Publication, Window
@@ -24,6 +25,7 @@ from airflow_provider_blockread.ledger.windows.journal import (
 )
 from airflow_provider_blockread.ledger.windows.publishing import check_publication
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.proof.model import PartBorders
 from airflow_provider_blockread.sinks.protocol import Applied, Change, Earlier, Marker, RecordSink, State, Step
 from airflow_provider_blockread.sinks.registry import quarantine_of
@@ -99,6 +101,26 @@ class Journal:
         marker = _marker(self._env, self._window, self._generation, Change.PUBLISH)
         todo = (steps[seq] for seq in self._planned())
         return any(step.action == "add" and sink.state(step, marker) is State.UNKNOWN for sink, step in todo)
+
+    def require_files(self) -> None:
+        """Refuse a published generation whose files are not in their folder as it published them.
+
+        A table is not looked into: its upkeep may have written the rows to other files.
+
+        Raises:
+            ProofError: when one is missing, or of another size.
+        """
+        marker, files = _marker(self._env, self._window, self._generation, Change.PUBLISH), self.files()
+        steps = [(sink, step) for sink in self._sinks for step in sink.steps(files.get(sink.kind, ()), Earlier())]
+        moves = [(sink, step) for sink, step in steps if step.kind == sink.kind and step.action == "add"]
+        lost = [step.target for sink, step in moves if sink.state(step, marker) is not State.APPLIED]
+        if lost:
+            msg = (
+                f"feed {self._window.feed} window {self._window.id}: {lost[0]} is missing or of another size, as"
+                f" {len(lost)} of the {plural(len(moves), 'file')} that generation {self._generation.number} published;"
+                f" rebuild the window with `blockread windows rebuild {self._window.id}`"
+            )
+            raise ProofError(msg)
 
     def _planned(self) -> list[int]:
         entries = journal_entries(self._env.ledger, self._window.id, self._generation.number, state="planned")

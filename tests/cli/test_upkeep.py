@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from airflow_provider_blockread.cli.commands import blockread
-from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, StateError
 from airflow_provider_blockread.ledger.upkeep.requests import find_request
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.observer import Observer
@@ -180,10 +180,36 @@ def test_nothing_to_do_is_a_document_too(place: Place, pipe: Pipe, monkeypatch: 
     assert place.json("prune", "--older-than", "9999d", *feed)["windows"] == 0
     assert place.json("windows", "rebuild", *feed) == []
     assert place.json("reprocess", *feed, "--path", "*.csv") == []
+    assert place.json("reprocess", *feed, "--status", "bad") == []
+
+
+def test_what_is_named_and_not_there_is_an_error(place: Place, pipe: Pipe) -> None:
+    """A window that is named is to be read again, and so are the files of a path; a dry run says why it cannot."""
+    pipe.put({"a.txt": b"x\n"})
+    window = pipe.run("w").window
+    no_file = ["reprocess", "--feed", "feed", "--path", "*.csv"]
+    assert place.call(*no_file, "--dry-run").exit_code == 0
+    assert "matches --path '*.csv'; `blockread files list` names" in str(place.call(*no_file, "--yes").exception)
+    assert "matches --path '*.csv'" in str(place.call("reprocess", "--window", "w", *no_file[3:], "--yes").exception)
+    undo(pipe.env, get_window(pipe.env.ledger, "w"), who="me")
+
+    for command in (["windows", "rebuild", "w"], ["reprocess", "--window", "w"]):
+        assert "nothing to do" in place.call(*command, "--dry-run").output
+        refused = place.call(*command, "--yes").exception
+        assert isinstance(refused, StateError)
+        assert f"window {window} is left alone, since it is abandoned; choose another one" in str(refused)
 
 
 @pytest.mark.parametrize(
-    "command", [["windows", "rebuild", "--feed"], ["reprocess", "--feed"], ["files", "list"]], ids=lambda c: c[0]
+    "command",
+    [
+        ["windows", "rebuild", "--feed"],
+        ["reprocess", "--feed"],
+        ["files", "list"],
+        ["windows", "list", "--name"],
+        ["prune", "--feed"],
+    ],
+    ids=" ".join,
 )
 def test_a_feed_that_is_not_known_is_named(place: Place, pipe: Pipe, command: list[str]) -> None:
     """It is a typing error, and the message lists the existing feeds that have a window."""

@@ -61,6 +61,17 @@ def test_members_are_listed(merged: Pipe, monkeypatch: pytest.MonkeyPatch) -> No
     assert all(merged.uri(name) in table for name in _FILES)
 
 
+@pytest.mark.parametrize("command", ["list {}", "cat {} a", "extract --to out {}"])
+@pytest.mark.parametrize("name", ["missing", "empty"])
+def test_a_folder_without_merged_files_is_refused(tmp_path: Path, command: str, name: str) -> None:
+    """A path that was mistyped is no empty list."""
+    (tmp_path / "empty").mkdir()
+    refused = call(*command.format(tmp_path / name).split()).exception
+
+    assert isinstance(refused, SourceError)
+    assert f"{name} is no file and holds no merged files (part-w*); name one" in str(refused)
+
+
 def test_a_member_is_written_as_it_was(merged: Pipe) -> None:
     """By its name, or by the end of it that no other name has."""
     for name, data in _FILES.items():

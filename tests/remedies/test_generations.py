@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError, FencedError, OwnedError, PrunedError
@@ -108,6 +110,25 @@ def test_a_verification_of_what_was_begun(two: Pipe, desk: Desk, remedy: str, *,
         assert "abandoned" in desk.done("windows", "list")
 
 
+@pytest.mark.parametrize("sink", ["parquet", "text"])
+@pytest.mark.parametrize("kind", ["output", "quarantine"])
+@pytest.mark.parametrize("damage", ["removed", "truncated"])
+def test_published_files_that_are_gone(here: Pipe, desk: Desk, sink: str, kind: str, damage: str) -> None:
+    """A verification looks for them; the window is rebuilt by the command that the message names, and verified."""
+    here.put({"a.txt": b"a1\n\xff\n", "b.txt": b"b1\nb2\n"})
+    here.kind = sink
+    here.with_policies(on_bad_record="quarantine")
+    here.run()
+    assert "is verified: 4 records" in desk.done("windows", "verify", "w")
+    file = next((here.out if kind == "output" else here.work / "quarantine").rglob("part-*"))
+    file.unlink() if damage == "removed" else os.truncate(file, file.stat().st_size - 1)
+    message = desk.refused("windows", "verify", "w")
+    assert f"{file.name} is missing or of another size, as 1 of the " in message
+    desk.carry_out(message)
+
+    assert "is verified: 4 records" in desk.done("windows", "verify", "w")
+
+
 def test_a_window_that_was_not_planned(two: Pipe, desk: Desk) -> None:
     """One of an empty plan has no generation; planned with files it has."""
     two.source.joinpath("a.txt").rename(two.folder / "a.txt")
@@ -133,6 +154,9 @@ def test_a_window_whose_plan_was_pruned(two: Pipe, desk: Desk, remedy: str) -> N
     assert "Read its files under another feed name (--name) and output, or bring its manifest back" in message
     with pytest.raises(PrunedError):
         two.run(clear_number=1)
+    refused = desk.refused("windows", "exclude", "w", two.uri("a.txt"), "--reason", "bad")
+    assert "was pruned on" in refused
+    assert "Read its files under another feed name" in refused
 
     if remedy == "name":
         out = f"{two.folder}/again"

@@ -9,6 +9,7 @@ import click
 from airflow_provider_blockread.cli.options.shared import option_group
 from airflow_provider_blockread.options import FileSource, parse_duration
 from airflow_provider_blockread.steps import Environment
+from airflow_provider_blockread.storage.listing.rules import NameRules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +37,9 @@ class Sourcing:
         """Return the source.
 
         Raises:
-            OptionsError: when a duration, a size, a marker or a time pattern is invalid.
+            OptionsError: when a duration, a size, a marker or a pattern is invalid.
         """
-        return FileSource(
+        source = FileSource(
             self.source,
             pattern=self.pattern,
             exclude=self.exclude,
@@ -52,6 +53,8 @@ class Sourcing:
             follow_links=self.follow_links,
             redirect_hosts=self.redirect_host,
         )
+        NameRules(source)  # which compiles the patterns: an error comes before any work
+        return source
 
 
 #: The options of `Sourcing` except SOURCE, which the command adds itself.

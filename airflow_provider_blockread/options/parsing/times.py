@@ -10,6 +10,7 @@ from airflow_provider_blockread.errors import OptionsError
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_LONGEST = 200 * 366 * 86400
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 _DIRECTIVE = re.compile(r"%(.?)")
 #: The digits of each directive of a path's pattern, as in `strptime`, but always with leading zeros.
@@ -36,24 +37,31 @@ def parse_time(text: str) -> datetime:
     """Return an aware time from ISO 8601 text such as `2026-11-21` or `2026-11-21T04:00:00Z`; UTC by default.
 
     Raises:
-        OptionsError: when the text is not a time.
+        OptionsError: when the text is not a time, or one outside of the years 1678 to 2261.
     """
     try:
         found = datetime.fromisoformat(text.strip())
-    except ValueError as error:
+        found = found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         msg = f"{text!r} is not a time; write it as 2026-11-21 or 2026-11-21T04:00:00Z"
         raise OptionsError(msg) from error
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    if not _is_kept(nanoseconds(found)):
+        msg = f"{text!r} is outside of the years 1678 to 2261, whose times a ledger holds; choose one of them"
+        raise OptionsError(msg)
+    return found
 
 
 def parse_duration(text: str | float) -> float:
     """Return seconds from a number or from text such as `90`, `45min`, `36h`, `7d` or `2w`.
 
     Raises:
-        OptionsError: when the text is not a duration, or is not positive.
+        OptionsError: when the text is not a duration, is not positive, or is longer than two centuries.
     """
     match = _DURATION.fullmatch(str(text).lower())
     seconds = float(match[1]) * _UNITS[match[2]] if match and match[2] in _UNITS else 0.0
+    if seconds > _LONGEST:
+        msg = f"{text!r} is longer than two centuries; choose a shorter duration"
+        raise OptionsError(msg)
     if seconds <= 0:
         msg = f"{text!r} is not a duration; write seconds as 90, or 45min, 36h, 7d or 2w"
         raise OptionsError(msg)
@@ -130,5 +138,9 @@ def _as_time(found: dict[str, str]) -> int | None:
     except (ValueError, OverflowError):
         return None
     found_ns = nanoseconds(clock)
-    is_kept = clock.year == number["Y"] and -(2**63) <= found_ns < 2**63  # as the ledger holds times
-    return found_ns if is_kept else None
+    return found_ns if clock.year == number["Y"] and _is_kept(found_ns) else None
+
+
+def _is_kept(time_ns: int) -> bool:
+    """Return whether the ledger holds a time, which is in the years 1678 to 2261 and parts of those beside them."""
+    return -(2**63) <= time_ns < 2**63

@@ -70,7 +70,7 @@ def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
 
     Names come from the headers, or are `_c0`, `_c1`... A column has the first of the types long, double, boolean, date,
     timestamp_ntz and timestamp that fits all its values in the sample, else string. Numbers that would lose information
-    (`007`, 16 or more digits with fractions) are strings, and so is a column without values.
+    (`007`, or an integer of 16 or more digits among fractions) are strings, and so is a column without values.
 
     Raises:
         RecordError: when the headers of the files differ.

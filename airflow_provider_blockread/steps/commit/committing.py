@@ -212,8 +212,10 @@ class _Commitment:
                 yield block
 
     def _compare(self, sums: Sums) -> None:
-        """Refuse a verification that read something else than what is published."""
+        """Refuse a verification that read something else than what is published, or whose files are gone."""
         shown = published_generation(self._env.ledger, self._window.id)
+        if shown is not None:
+            Journal(self._env, self._window, shown).require_files()
         if shown is None or shown.options.get("record_format") != self._generation.options.get("record_format"):
             return
         both = sums.digest and shown.sums.digest

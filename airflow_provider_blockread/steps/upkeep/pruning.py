@@ -21,6 +21,7 @@ from airflow_provider_blockread.exchange.layout import (
     staging_folder,
     window_folder,
 )
+from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.retention import (
     Bound,
@@ -97,7 +98,13 @@ class Pruned(AsJson):
 
 
 def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
-    """Return what `prune` would do; nothing is changed."""
+    """Return what `prune` would do; nothing is changed.
+
+    Raises:
+        OptionsError: when the ledger knows no such feed.
+    """
+    if request.feed is not None:
+        require_feed(env.ledger, request.feed)
     found = prunable(env.ledger, request.bound(env), limit=_SHOWN)
     only = "of {} only the identity stays"
     intents = [window_intent(w, f"its detail goes; {only.format(plural(w.files, 'file'))}") for w in found.first]

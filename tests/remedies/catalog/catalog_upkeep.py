@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from tests.remedies.catalog.model import Entry, Remedy
+from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 _HERE = "tests/remedies"
 _STEPS = (
     "this package calls the steps in this order only, so no user meets it; tests/ledger/windows/test_publishing.py does"
 )
 _RACE = "plans that meet it choose again by themselves up to four times (tests/crash/test_two_at_once.py)"
+_GIVEN_UP = "tests/cli/test_upkeep.py::test_what_is_named_and_not_there_is_an_error"
 CATALOG: list[Entry] = [
+    Remedy("cli/members.py", "holds no merged files", "tests/merging/test_members.py::test_members_are_listed"),
+    Explained("cli/rebuild.py", "choose another one", f"another window is another command: {_GIVEN_UP}"),
+    Explained("cli/rebuild.py", "matches --path", f"another path is another command: {_GIVEN_UP}"),
+    Remedy("steps/excluding.py", "was pruned on", f"{_HERE}/test_generations.py::test_a_window_whose_plan_was_pruned"),
+    Remedy(
+        "steps/journal.py",
+        "missing or of another size",
+        f"{_HERE}/test_generations.py::test_published_files_that_are_gone",
+    ),
     Remedy(
         "ledger/upkeep/requests.py", "finished by another process", f"{_HERE}/test_newer.py::test_what_came_in_between"
     ),

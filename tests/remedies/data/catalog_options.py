@@ -164,6 +164,8 @@ OPTIONS_SIDE: list[Entry] = [
         "is not a duration",
         f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows",
     ),
+    Explained("options/parsing/times.py", "whose times a ledger holds", "nearly every test has times of such years"),
+    Explained("options/parsing/times.py", "choose a shorter duration", "nearly every test has shorter ones"),
     Remedy(
         "options/parsing/times.py",
         "which is not supported",
