@@ -19,14 +19,18 @@ from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.ledger.model import Claim, Window
+from airflow_provider_blockread.ledger.windows.generations import as_read_by
+from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
+from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.spark.inferring import infer_columns
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.read.scanning import format_key, without_files
 from airflow_provider_blockread.storage import uris
 
 _NAME = "columns"
+_LOOKED_AT, _NAMED = 5, 5  # windows before one, and columns in a message
 _MOST_BYTES = 2**26  # a million columns
 
 
@@ -56,7 +60,26 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
         _keep(env, window, _schema_uri(window, options, without), {"schema": schema, "files": paths})
         source = f"as found in {plural(len(paths), 'file')}" if paths else "of files without a row or header"
         env.observer.log(f"window {window.id}: columns {source}: {schema}")
+        _warn_of_other_types(env, window, options, schema)
     return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
+
+
+def _warn_of_other_types(env: Environment, window: Window, options: GenerationOptions, schema: str) -> None:
+    """Say which columns have other types than in the window that was published last, as readers may not read both."""
+    last = next((found for found in list_windows(env.ledger, window.feed, limit=_LOOKED_AT) if found.shown), None)
+    if last is None or last.window.id == window.id:
+        return
+    before = inferred_schema(env, as_read_by(last.window, last.shown), options)
+    if before is None:
+        return
+    types = {field.name: field.type for field in parse_schema(before)}
+    others = [field for field in parse_schema(schema) if types.get(field.name, field.type) != field.type]
+    if others:
+        named = ", ".join(f"{field.name!r} {field.type} instead of {types[field.name]}" for field in others[:_NAMED])
+        env.observer.warn(
+            f"window {window.id}: inferred columns have other types than in window {last.window.id}: {named}; readers"
+            f" of both may fail. Declare types for all windows, such as schema={before!r}"
+        )
 
 
 def are_of_no_file(env: Environment, window: Window, options: GenerationOptions, claim: Claim) -> bool:

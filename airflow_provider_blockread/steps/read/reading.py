@@ -182,7 +182,7 @@ class Attempt:
         self._env.observer.log(f"{self.title}: {plural(result.records, 'record')} in {took}")
         if result.bad_records:
             fate = "quarantined" if result.quarantined else "dropped"
-            self._env.observer.warn(f"{self.title}: {result.bad_records:,} of the records are bad, and {fate}")
+            self._env.observer.warn(f"{self.title}: {plural(result.bad_records, 'bad record')} {fate}")
         if self._holds_excluded(claim):
             self._env.observer.log(f"{self.title}: a file was excluded while it was read; it is read again without")
             fail_group(self._env.ledger, claim, "a file was excluded while the group was read")

@@ -153,6 +153,22 @@ def test_columns_without_a_header(here: Pipe) -> None:
     assert {row["_c0"] for row in here.rows()} == {"1", "2", "three"}
 
 
+def test_types_that_differ_from_the_window_before_are_named(here: Pipe) -> None:
+    """The log says what to declare; columns that are new, or of the same type, are no trouble."""
+    here.record_format = Csv(header=True)
+    here.put({"a.csv": b"id,part,day\n1,2,2026-01-02\n"})
+    first = here.run("one")
+    here.put({"b.csv": b"id,part,day\nx,2.5,2026-01-03\n"})
+    here.run("two")
+    here.put({"c.csv": b"id,part,more\ny,3.5,1\n"})
+    here.run("three")
+
+    warnings = [message for message in here.warnings if "other types" in message]
+    assert len(warnings) == 1
+    assert f"than in window {first.window}: 'id' string instead of int64, 'part' double instead of int64" in warnings[0]
+    assert "Declare types for all windows, such as schema='id long, part long, day date'" in warnings[0]
+
+
 @pytest.mark.slow
 def test_only_a_sample_decides(here: Pipe) -> None:
     """A value beyond the sample that does not fit its column is a bad record."""
