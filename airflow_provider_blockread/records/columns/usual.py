@@ -12,11 +12,13 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from airflow_provider_blockread.records.model import Mask, Offsets
 
 Bytes = npt.NDArray[np.uint8]
 
+_CASE = 0x20  # the bit that makes a letter lower case
 _LONGEST = 32  # bytes of a number that every parser accepts
 _ZERO, _NINE = ord("0"), 9
 _MINUS, _DOT = (ord(mark) - _ZERO + 256 for mark in "-.")  # negative, so that bytes wrap around
@@ -88,6 +90,13 @@ def usual_times(texts: pa.StringArray, kind: pa.DataType) -> Mask:
         data = data[np.repeat(lengths == length, lengths)]
     usual[rows] = _are_times(np.ascontiguousarray(data.reshape(len(rows), length).T))
     return usual
+
+
+def holds_x(texts: pa.StringArray) -> bool:
+    """Return whether there is an `x` in a text, as in hexadecimal numbers."""
+    data, _ = _parts(texts)  # with what is null now
+    has = bool(((data | _CASE) == ord("x")).any())
+    return has and bool(pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py())
 
 
 def _are_times(places: Bytes) -> Mask:

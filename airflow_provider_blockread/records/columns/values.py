@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from airflow_provider_blockread.records.columns.decimals import require_room
 from airflow_provider_blockread.records.columns.times import quick_times, times
-from airflow_provider_blockread.records.columns.usual import usual_form
+from airflow_provider_blockread.records.columns.usual import holds_x, usual_form
 from airflow_provider_blockread.records.model import Offsets
 
 _NONE = np.empty(0, np.int64)
@@ -233,7 +233,7 @@ def _cast(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
         return times(texts, kind)
     if pa.types.is_decimal(kind):
         require_room(texts, kind)
-    if pa.types.is_integer(kind) and pc.any(pc.match_substring(texts, "x", ignore_case=True)).as_py():
+    if pa.types.is_integer(kind) and holds_x(texts):
         msg = f"{kind}: hexadecimal digits, which Arrow takes for any bits of the type"  # 0xFF would be -1
         raise pa.ArrowInvalid(msg)
     return pc.cast(texts, kind)
