@@ -19,6 +19,7 @@ from airflow_provider_blockread.options.values import Value, from_json
 DEFAULT_CONNECTION = "spark_default"
 
 # As Spark's own spark.redaction.regex, with further keys and signatures of stores.
+_MASTERS = ("local", "spark://", "yarn", "k8s://", "{{")  # those of Spark 4, or a template
 _IS_SECRET = re.compile("secret|password|token|(access|account|encryption|private)[.]?key|[.]sas[.]", re.IGNORECASE)
 
 
@@ -119,6 +120,12 @@ class SparkJob(Value):
     stale_after_s: float = 120.0
 
     def __post_init__(self) -> None:
+        if self.master is not None and not self.master.startswith(_MASTERS):
+            msg = (
+                f"spark_job: Spark knows no master {self.master!r}; write it as local[2], spark://host:7077, yarn, or"
+                " k8s://https://host:443"
+            )
+            raise OptionsError(msg)
         if self.remote is not None:
             self._check_remote(self.remote)
         for name in self.environment:

@@ -107,7 +107,7 @@ values = st.one_of(
     ),
     st.builds(
         SparkJob,
-        master=maybe,
+        master=st.sampled_from([None, "local[2]", "spark://a:1", "yarn", "k8s://https://a:1", "{{ var.value.spark }}"]),
         proxy_user=maybe,
         conf=st.dictionaries(names, names),
         py_files=st.lists(names).map(tuple),

@@ -106,7 +106,7 @@ def test_spark_that_does_not_start(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.put({"a.log": b"a\n"})
     command = ("run", str(place.source), "--output", str(tmp_path / "out"), "--master")
-    failed, done = place.shell(*command, "nothing"), place.shell(*command, "local[1]")
+    failed, done = place.shell(*command, "local[no]"), place.shell(*command, "local[1]")
 
     assert "check --master and that Java 17+ is there" in failed.stderr
     assert done.returncode == 0

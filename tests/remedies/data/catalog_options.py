@@ -125,17 +125,22 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy(
         "options/read.py",
         "both say where",
-        "tests/options/test_spark_job.py::test_a_server_is_named_once_and_without_a_token",
+        "tests/options/test_spark_job.py::test_where_spark_runs_is_named_once_and_without_a_token",
+    ),
+    Remedy(
+        "options/read.py",
+        "knows no master",
+        "tests/options/test_spark_job.py::test_where_spark_runs_is_named_once_and_without_a_token",
     ),
     Remedy(
         "options/read.py",
         "no place for a token",
-        "tests/options/test_spark_job.py::test_a_server_is_named_once_and_without_a_token",
+        "tests/options/test_spark_job.py::test_where_spark_runs_is_named_once_and_without_a_token",
     ),
     Remedy(
         "options/read.py",
         "must read 'sc://",
-        "tests/options/test_spark_job.py::test_a_server_is_named_once_and_without_a_token",
+        "tests/options/test_spark_job.py::test_where_spark_runs_is_named_once_and_without_a_token",
     ),
     Remedy(
         "options/parsing/sizes.py",
