@@ -71,7 +71,9 @@ class BlockReadTaskGroup(TaskGroup):
         **kwargs: Any,  # noqa: ANN401 - TaskGroup's
     ) -> None:
         super().__init__(group_id=group_id, **kwargs)
-        shared: dict[str, Any] = {"source": source, "sink": sink, "ledger_conn_id": ledger_conn_id}
+        # What is not given is left to the `default_args` of the DAG or group.
+        shared: dict[str, Any] = {"source": source, "sink": sink} | _given({"ledger_conn_id": ledger_conn_id})
+        waiting = _given({"deferrable": deferrable})
         with self:
             plan = SplitFilesOperator(
                 task_id="plan",
@@ -80,18 +82,17 @@ class BlockReadTaskGroup(TaskGroup):
                 splitting=splitting,
                 function=function,
                 policies=policies,
-                feed=feed,
-                window=window,
                 group=self.group_id,
                 files=files,
+                **_given({"feed": feed, "window": window}),
                 **shared,
             )
-            planned = shared | {"window": XComArg(plan, WINDOW_KEY), "spark": spark}
+            planned = shared | {"window": XComArg(plan, WINDOW_KEY)} | ({} if spark == SparkJob() else {"spark": spark})
             read = ReadBlocksOperator.partial(
                 task_id="read",
                 map_index_template=title_template(plan.task_id),
                 function=function,
-                deferrable=deferrable,
+                **waiting,
                 **planned,
             ).expand(group=plan.output)
             commit = CommitWindowOperator(
@@ -104,7 +105,11 @@ class BlockReadTaskGroup(TaskGroup):
             )
             read >> commit
             if may_need_scan(record_format):
-                plan >> ScanBlocksOperator(task_id="scan", deferrable=deferrable, **planned) >> read
+                plan >> ScanBlocksOperator(task_id="scan", **waiting, **planned) >> read
+
+
+def _given(options: dict[str, object]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def may_need_scan(record_format: FormatOption) -> bool:

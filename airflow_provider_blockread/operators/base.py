@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, XComArg
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError, printable
+from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError, OptionsError, printable
 from airflow_provider_blockread.operators.reports.observing import AirflowObserver
 from airflow_provider_blockread.operators.reports.summaries import Rows, as_table
 from airflow_provider_blockread.operators.run_identity import RunIdentity
@@ -68,6 +68,10 @@ class StepOperator(OptionTemplates):
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
+        if source is not None:
+            require_kind(self.task_id, "source", source, FileSource)
+        if sink is not None:
+            require_kind(self.task_id, "sink", sink, Sink)
         self.source = source
         self.sink = sink
         self.ledger_conn_id = ledger_conn_id
@@ -172,6 +176,7 @@ class SparkOperator(StepOperator):
 
     def __init__(self, *, spark: SparkJob = SparkJob(), **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
         super().__init__(**kwargs)
+        require_kind(self.task_id, "spark", spark, SparkJob)
         self.spark = spark
         self._submitter: SparkSubmitter | ConnectSubmitter | None = None
 
@@ -188,10 +193,28 @@ class SparkOperator(StepOperator):
             self._submitter.cancel()
 
 
+def require_kind(task: str, name: str, value: object, kind: type[Value]) -> None:
+    """Refuse a value that is no option of a kind, where the DAG is parsed; what a task returns is known later.
+
+    Raises:
+        OptionsError: with the task and the option's name.
+    """
+    if not isinstance(value, (kind, XComArg)):
+        found = value.__name__ if isinstance(value, type) else f"a value of type {type(value).__name__}"
+        msg = f"{task}: {name} must be a {kind.__name__} of airflow_provider_blockread.options, not {found}"
+        raise OptionsError(msg)
+
+
+def text_or_none(value: object) -> str | None:
+    """Return what a template was rendered to as text; Airflow may have made a number of it."""
+    return None if value is None else str(value)
+
+
 def run_identity(context: Context) -> RunIdentity:
-    """Return the identity of the context's DAG run."""
-    run = context["dag_run"]
+    """Return the identity of the context's DAG run, and the index of its task."""
+    run, index = context["dag_run"], context["ti"].map_index
     return RunIdentity(
+        map_index=-1 if index is None else index,
         dag_id=run.dag_id,
         run_id=run.run_id,
         run_type=str(getattr(run.run_type, "value", run.run_type)),

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
-from airflow_provider_blockread.operators.base import owner_of, window_ref
+from airflow_provider_blockread.operators.base import owner_of, require_kind, window_ref
 from airflow_provider_blockread.operators.publishing import PublishingOperator
-from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.options import Policies, SparkJob
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -41,6 +41,8 @@ class CommitWindowOperator(PublishingOperator):
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
+        Policies(on_empty=on_empty)  # which refuses other words
+        require_kind(self.task_id, "spark", spark, SparkJob)
         self.window: Mapping[str, Any] = window
         self.on_empty = on_empty
         self.spark = spark

@@ -11,8 +11,8 @@ from airflow.sdk.configuration import conf
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.links.pages import WindowLink
-from airflow_provider_blockread.operators.base import StepOperator, owner_of, run_identity
-from airflow_provider_blockread.operators.run_identity import interval_ns, is_replay, window_key
+from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_kind, run_identity, text_or_none
+from airflow_provider_blockread.operators.run_identity import feed_name, interval_ns, is_replay, window_key
 from airflow_provider_blockread.operators.timetables import require_intervals
 from airflow_provider_blockread.options import (
     FileList,
@@ -71,6 +71,8 @@ class PlanOperator(StepOperator):
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(source=source, sink=sink, **kwargs)
+        require_kind(self.task_id, "selection", selection, Selection)
+        require_kind(self.task_id, "policies", policies, Policies)
         self.selection = selection
         self.policies = policies
         self.feed = feed
@@ -109,9 +111,9 @@ class PlanOperator(StepOperator):
             msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
             raise OptionsError(msg)
         run, select = run_identity(context), self.selection.select
-        feed = self.feed if self.feed is not None else f"{run.dag_id}.{self.group}"
+        feed = feed_name(run, group=self.group, explicit=text_or_none(self.feed))
         env = self.environment(feed)
-        key = window_key(run, group=self.group, select=select, explicit=self.window)
+        key = window_key(run, group=self.group, select=select, explicit=text_or_none(self.window))
         longest = conf.getint("core", "max_map_length")
         request = PlanRequest(
             feed=feed,

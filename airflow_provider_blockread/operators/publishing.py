@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from airflow.sdk import Asset, AssetAlias
 from airflow.sdk.exceptions import AirflowSkipException
@@ -120,4 +121,7 @@ def _asset_uri(sink: Sink, env: Environment) -> str:
 
 
 def _local_as_uri(place: str) -> str:
-    return f"file://{place}" if place.startswith("/") else place
+    """Return the URI of a place as Airflow writes one, so that the name of an asset is its URI."""
+    if place.startswith("/"):
+        place = f"file://{place.replace('?', '%3F').replace('#', '%23')}"
+    return place.rstrip("/") if urlsplit(place).path.strip("/") else place

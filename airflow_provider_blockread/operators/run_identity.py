@@ -19,6 +19,7 @@ class RunIdentity:
     run_id: str
     run_type: str  # scheduled, backfill, manual, asset_triggered, ...
     clear_number: int = 0
+    map_index: int = -1  # of the task in the run; not mapped
     partition_key: str | None = None
     partition_date: datetime | None = None
     data_interval_start: datetime | None = None
@@ -48,7 +49,8 @@ def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | Non
 
     The first of these that exists: the explicit key; the run's partition, by date or key; for `select="interval"`, the
     data interval of a scheduled or backfill run; the DAG, the group and the run's id. A manual run never gets the key
-    of another run without an explicit key.
+    of another run without an explicit key. What is not explicit ends in the index of a mapped task, as each of them
+    has a window of its own.
 
     Raises:
         OptionsError: when the explicit key is blank.
@@ -58,6 +60,24 @@ def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | Non
             msg = f"{run.dag_id}.{group}: window is blank after rendering; give a key, or leave window out"
             raise OptionsError(msg)
         return explicit.strip()
+    return _own_key(run, group, select) + (f"/{run.map_index}" if run.map_index >= 0 else "")
+
+
+def feed_name(run: RunIdentity, *, group: str | None, explicit: str | None = None) -> str:
+    """Return the explicit name of a feed, or that of the DAG and the group.
+
+    Raises:
+        OptionsError: when the explicit name is blank.
+    """
+    if explicit is None:
+        return f"{run.dag_id}.{group}"
+    if not explicit.strip():
+        msg = f"{run.dag_id}.{group}: feed is blank after rendering; give a name, or leave feed out"
+        raise OptionsError(msg)
+    return explicit
+
+
+def _own_key(run: RunIdentity, group: str, select: str) -> str:
     if run.partition_date is not None:
         return f"partition {utc_text(run.partition_date)}"
     if run.partition_key is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_blockread.operators.base import require_kind
 from airflow_provider_blockread.operators.planning import PlanOperator
 from airflow_provider_blockread.operators.reports.summaries import plan_summary
 from airflow_provider_blockread.options import (
@@ -89,6 +90,9 @@ class SplitFilesOperator(PlanOperator):
             files=files,
             **kwargs,
         )
+        require_kind(self.task_id, "record_format", record_format, FormatOption)
+        require_kind(self.task_id, "splitting", splitting, Splitting)
+        require_kind(self.task_id, "function", function, FunctionOption)
         self.record_format = record_format
         self.splitting = splitting
         self.function = function

@@ -10,9 +10,8 @@ from typing import ClassVar
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
 from airflow_provider_blockread.options.parsing.query import problem_of
-from airflow_provider_blockread.options.parsing.times import is_template
 from airflow_provider_blockread.options.plan import one_of
-from airflow_provider_blockread.options.values import Value
+from airflow_provider_blockread.options.values import Value, is_template
 
 #: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
 PLACE_COLUMNS = ("_file", "_block", "_offset")

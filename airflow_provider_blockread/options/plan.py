@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.parsing.sizes import parse_size
-from airflow_provider_blockread.options.parsing.times import is_template, parse_duration, parse_time
-from airflow_provider_blockread.options.values import Value
+from airflow_provider_blockread.options.parsing.times import parse_duration, parse_time
+from airflow_provider_blockread.options.values import Value, is_template
 
 #: The block size that is chosen for each file.
 AUTO = "auto"

@@ -209,6 +209,8 @@ class ColumnarSink(Sink):
         for column, encoding in self.encodings.items():
             one_of(self.kind, f"encodings of {column}", encoding, ENCODINGS)
         one_of(self.kind, "schema", self.schema, ("fail", "add_columns"))
+        for name in ("row_group_bytes", "file_bytes", "max_partitions"):
+            above_zero(self.kind, name, getattr(self, name))
 
     @property
     def suffix(self) -> str:

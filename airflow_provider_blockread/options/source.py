@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.parsing.sizes import parse_size
-from airflow_provider_blockread.options.parsing.times import TimePattern, is_template
+from airflow_provider_blockread.options.parsing.times import TimePattern
 from airflow_provider_blockread.options.plan import above_zero, one_of
-from airflow_provider_blockread.options.values import Value
+from airflow_provider_blockread.options.values import Value, is_template
 
 #: Placeholders for a file's name in the name of its done-marker: the whole name, or the part before its last dot.
 MARKER_PLACES = ("{name}", "{stem}")
@@ -60,6 +60,9 @@ class FileSource(Value):
     def __post_init__(self) -> None:
         if not self.roots or not all(root.strip() for root in self.roots):
             msg = "file_source: uris must name at least one root, and none that is blank"
+            raise OptionsError(msg)
+        if not self.patterns:
+            msg = "file_source: pattern must list at least one; leave it out to take all files"
             raise OptionsError(msg)
         if not isinstance(self.min_age, (int, float)) or not self.min_age >= 0:
             msg = f"file_source: min_age must be a number of seconds, not {self.min_age!r}"

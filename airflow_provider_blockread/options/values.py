@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from airflow_provider_blockread.errors import OptionsError
@@ -14,6 +15,15 @@ _KINDS: dict[str, type[Value]] = {}
 _COMMA = re.compile(r",(?![^()]*\))")  # but for those inside of parentheses
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|[\x20-\x7e]|(?=[^\x20-\x7e])|$)")
 _ESCAPES = {rb"\n": b"\n", rb"\r": b"\r", rb"\t": b"\t", rb"\0": b"\0", rb"\\": b"\\"}
+
+_HINTS: dict[type, dict[str, Any]] = {}  # of the fields of options, by their class
+_WORDS: Mapping[object, str] = {
+    bool: "True or False",
+    str: "text",
+    Sequence: "a list",
+    Mapping: "a mapping",
+    NoneType: "",
+}
 
 V = TypeVar("V", bound="Value")
 
@@ -26,6 +36,22 @@ class Value:
 
     kind: ClassVar[str] = ""
 
+    def __new__(cls, *values: object, **options: object) -> Self:
+        """Refuse options of another type where Python would take them for something else, such as `"false"` as true.
+
+        Raises:
+            OptionsError: with the option's name.
+        """
+        fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+        positional = [f.name for f in fields if f.init and not f.kw_only]
+        hints = _hints(cls)
+        for name, value in {**dict(zip(positional, values, strict=False)), **options}.items():
+            if name in hints and (wanted := misfit(value, hints[name])):
+                said = repr(value) if hints[name] is bool else f"a value of type {type(value).__name__}"
+                msg = f"{cls.kind}: {name} must be {wanted}, not {said}"
+                raise OptionsError(msg)
+        return super().__new__(cls)
+
     def __init_subclass__(cls) -> None:
         """Register the kind for `from_json`."""
         super().__init_subclass__()
@@ -37,9 +63,58 @@ class Value:
         return {"kind": self.kind} | {name: _encode(getattr(self, name)) for name in _public(type(self))}
 
     def resolve(self, render: Callable[[str], str]) -> Self:
-        """Return a copy with every string rendered, as by Airflow's Jinja."""
+        """Return a copy with every string rendered, as by Airflow's Jinja.
+
+        Raises:
+            OptionsError: when what must be true or false is rendered to another text.
+        """
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return type(self)(**{f.name: _render(getattr(self, f.name), render) for f in fields})
+        rendered = {f.name: _render(getattr(self, f.name), render) for f in fields}
+        flags = {name: _truth(name, text) for name, text in rendered.items() if self._is_flag(name, text)}
+        return type(self)(**rendered | flags)
+
+    @classmethod
+    def _is_flag(cls, name: str, value: object) -> bool:
+        return isinstance(value, str) and _hints(cls).get(name) is bool
+
+
+def is_template(text: str) -> bool:
+    """Return whether a text is a Jinja template, whose value is only known when a task runs."""
+    return "{{" in text or "{%" in text
+
+
+def misfit(value: object, hint: object) -> str:
+    """Return in words what an option must be whose type is given by a hint; empty if it is, or nothing is known of it.
+
+    Numbers are not looked at: options check their ranges themselves.
+    """
+    accepted = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    words = [_word(one) for one in accepted]
+    if None in words or any(_is_of(value, one) for one in accepted):
+        return ""
+    return " or ".join(filter(None, words))
+
+
+def _word(hint: Any) -> str | None:  # noqa: ANN401 - any hint of a field
+    """Return a type in words, empty for None; None for types that are not looked at."""
+    if isinstance(hint, type) and issubclass(hint, Value):
+        return f"a {hint.__name__}"
+    return _WORDS.get(get_origin(hint) or hint)
+
+
+def _is_of(value: object, hint: Any) -> bool:  # noqa: ANN401 - as above
+    kind = get_origin(hint) or hint
+    if kind is Sequence:
+        return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+    if kind is bool and isinstance(value, str):
+        return is_template(value)
+    return isinstance(value, kind)
+
+
+def _hints(cls: type[Value]) -> dict[str, Any]:
+    if cls not in _HINTS:
+        _HINTS[cls] = get_type_hints(cls)
+    return _HINTS[cls]
 
 
 def from_json(data: Mapping[str, Any]) -> Value:

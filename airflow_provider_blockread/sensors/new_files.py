@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Never
 
@@ -13,8 +14,8 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, PermanentError, error_class
 from airflow_provider_blockread.observer import LogObserver
-from airflow_provider_blockread.operators.base import OptionTemplates, run_identity
-from airflow_provider_blockread.operators.run_identity import interval_ns, window_key
+from airflow_provider_blockread.operators.base import OptionTemplates, require_kind, run_identity, text_or_none
+from airflow_provider_blockread.operators.run_identity import feed_name, interval_ns, window_key
 from airflow_provider_blockread.options import FileSource, Selection, parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -74,6 +75,11 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         if group is None and feed is None:
             msg = f"{self.task_id}: give group (the pipeline's group_id in this DAG) or feed"
             raise OptionsError(msg)
+        if not isinstance(min_files, int) or min_files < 1:
+            msg = f"{self.task_id}: min_files must be a whole number above 0, not {min_files!r}"
+            raise OptionsError(msg)
+        require_kind(self.task_id, "source", source, FileSource)
+        require_kind(self.task_id, "selection", selection, Selection)
         self.source = source
         self.group = group
         self.feed = feed
@@ -110,7 +116,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
                 silent_fail=self.silent_fail,
             ),
             method_name="execute_complete",
-            timeout=timedelta(seconds=self.timeout),
+            timeout=min(timedelta(seconds=self.timeout), self.execution_timeout or timedelta.max),
         )
 
     def poke(self, context: Context) -> PokeReturnValue:
@@ -155,11 +161,14 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         """Return what this run looks for."""
         from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery  # noqa: PLC0415 - not at every parse
 
-        run, select = run_identity(context), self.selection.select
-        keyed = self.group is not None or self.window is not None
-        key = window_key(run, group=self.group or "", select=select, explicit=self.window) if keyed else None
+        # A sensor is mapped for itself, and its pipeline is not.
+        run, select = replace(run_identity(context), map_index=-1), self.selection.select
+        keyed, window = self.group is not None or self.window is not None, text_or_none(self.window)
+        key = window_key(run, group=self.group or "", select=select, explicit=window) if keyed else None
+        if self.feed is None:
+            self._require_pipeline(context)
         return NewFilesQuery(
-            feed=self.feed if self.feed is not None else f"{run.dag_id}.{self.group}",
+            feed=feed_name(run, group=self.group, explicit=text_or_none(self.feed)),
             source=self.source,
             selection=self.selection,
             key=key,
@@ -168,6 +177,22 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             min_bytes=parse_size(self.min_bytes) if self.min_bytes else 0,
             max_delay=None if self.max_delay is None else parse_duration(self.max_delay),
         )
+
+    def _require_pipeline(self, context: Context) -> None:
+        """Refuse a group that the DAG does not have: its feed would never know a file, and the sensor never wait.
+
+        Raises:
+            OptionsError: with the groups and tasks that there are.
+        """
+        dag = context["dag"]
+        groups = {name for name in dag.task_group.get_task_group_dict() if name is not None}
+        named = {getattr(task, "partial_kwargs", vars(task)).get("group") for task in dag.tasks if task is not self}
+        if self.group not in groups | named | {*dag.task_ids} - {self.task_id}:
+            known = ", ".join(sorted(groups)) or "none"
+            msg = (
+                f"{self.task_id}: the DAG has no task group or task {self.group!r}; its groups: {known}. Correct group"
+            )
+            raise OptionsError(msg)
 
     def _longest_wait(self) -> float:
         return self.timeout if self.max_wait is None else self.max_wait.total_seconds()

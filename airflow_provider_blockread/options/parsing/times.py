@@ -18,11 +18,6 @@ _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d"
 _ORDERS = ("YmdHMS", "YjHMS")
 
 
-def is_template(text: str) -> bool:
-    """Return whether a text is a Jinja template, whose value is only known when a task runs."""
-    return "{{" in text or "{%" in text
-
-
 def nanoseconds(moment: datetime) -> int:
     """Return an aware time as nanoseconds since the epoch, without rounding."""
     return (moment - _EPOCH) // timedelta(microseconds=1) * 1000

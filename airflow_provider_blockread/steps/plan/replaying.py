@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_provider_blockread.blocks.ids import options_digest
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.requests import was_requested
 from airflow_provider_blockread.ledger.windows.correcting import start_corrected
@@ -39,12 +40,14 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
 
     Raises:
         CleanedError: when files that would be read again were cleaned from the source; nothing is changed then.
-        OptionsError: when a file has changed that the window reads in part, or is too small for its blocks now, or a
-            function needs the window in one group.
+        OptionsError: when a file has changed that the window reads in part, or is too small for its blocks now; when a
+            function needs the window in one group; or when the window is another task's, or another DAG's and its
+            output elsewhere.
         StateError: when another window has taken the newer version of a file.
     """
     check_scope(window, options)
     latest = latest_generation(env.ledger, window.id)
+    _require_own(request, window, latest)
     wanted = options.to_json()
     changed = options_digest(wanted) != latest.options_digest and not _is_handed_over(env, request, latest)
     cleared = _asks_again(env, request, latest)
@@ -69,6 +72,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         why = f"generation {latest.number} lost files before they were published"
     else:
         why = f"options have changed since generation {latest.number}"
+    _require_place(request, options, window, latest)
     mode = "write" if rule == "rebuild" or not verified else "verify"
     require_sources(env, window)
     restore_pruned(env, window)
@@ -82,6 +86,34 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     else:
         started = start_generation(env.ledger, window.id, mode=mode, **asked)
     return open_ref(env, window, started, status="read", message=f"{why}: generation {started.number} starts{message}")
+
+
+def _require_own(request: PlanRequest, window: Window, latest: Generation) -> None:
+    """Refuse a window that another task of the same run has planned: its files are not those of this one."""
+    is_of_run = (latest.run, latest.clear_number) == (request.run, request.clear_number)
+    if is_of_run and window.owner != request.owner and window.owner.startswith(f"{request.run}/"):
+        msg = (
+            f"feed {window.feed}: {window.owner} has planned window {window.key!r} in this run; give each task a window"
+            " of its own, as window='{{ run_id }}/{{ ti.map_index }}' does for mapped ones, or a feed"
+        )
+        raise OptionsError(msg)
+
+
+def _require_place(request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation) -> None:
+    """Refuse to move the output of another DAG's run to where this one publishes."""
+    if request.run is None or latest.run is None or _dag(request.run) == _dag(latest.run):
+        return
+    before, now = GenerationOptions.from_json(latest.options).sink.uri, options.sink.uri
+    if before != now:
+        msg = (
+            f"feed {window.feed}: window {window.key!r} was read by run {latest.run} into {before}, from where its rows"
+            f" would go to {now}; clear that run to rebuild it, or give this DAG a feed of its own"
+        )
+        raise OptionsError(msg)
+
+
+def _dag(run: str) -> str:
+    return run.partition("/")[0]
 
 
 def _choose_again(env: Environment, request: PlanRequest, window: Window, latest: Generation) -> Chosen | None:
@@ -111,9 +143,8 @@ def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> b
     mine = [number for run, number in asked if run == request.run]
     if mine:
         return request.clear_number > max(mine)
-    dag = request.run.partition("/")[0]
-    again = request.reprocesses and any(run.partition("/")[0] == dag for run, _ in asked)
-    return again or request.clear_number > latest.clear_number
+    again = request.reprocesses and any(_dag(run) == _dag(request.run) for run, _ in asked)
+    return again or request.clear_number > 0  # other runs count their own clears
 
 
 def _is_handed_over(env: Environment, request: PlanRequest, latest: Generation) -> bool:

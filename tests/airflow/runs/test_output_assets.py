@@ -22,11 +22,14 @@ pytestmark = pytest.mark.airflow
 
 def test_a_place_that_is_only_known_at_run_time() -> None:
     """It has no asset; any other place has one in the group of this package."""
-    found = [output_asset(ParquetSink(place)) for place in ("s3://lake/logs/", "/data/lake", "s3://lake/{{ ds }}")]
+    found = [
+        output_asset(ParquetSink(place)) for place in ("s3://lake/logs/", "/data/lake/", "/a?b#c", "s3://lake/{{ ds }}")
+    ]
 
-    assert [(one.uri, one.group) if one else None for one in found] == [
-        ("s3://lake/logs", "blockread"),
-        ("file:///data/lake", "blockread"),
+    assert [(one.uri, one.name, one.group) if one else None for one in found] == [
+        ("s3://lake/logs", "s3://lake/logs", "blockread"),
+        ("file:///data/lake", "file:///data/lake", "blockread"),
+        ("file:///a%3Fb%23c", "file:///a%3Fb%23c", "blockread"),
         None,
     ]
 

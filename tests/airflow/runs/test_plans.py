@@ -16,6 +16,7 @@ from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.options import (
     Csv,
     CustomFormat,
+    Delimited,
     FileSource,
     FormatOption,
     JsonArray,
@@ -24,6 +25,7 @@ from airflow_provider_blockread.options import (
     Policies,
     Selection,
     Splitting,
+    TextSink,
 )
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 
@@ -255,3 +257,15 @@ def test_a_cleared_empty_window_is_planned_again(
     run = runs.clear(dag, run)
 
     assert runs.xcom(run, "plan", "window")["files"] == 1
+
+
+def test_line_ends_in_options_stay(dag_id: str) -> None:
+    """Jinja drops a newline at the end of a text and turns CRLF into LF; a delimiter is no template."""
+    source, sink, form = FileSource("/in/{{ day }}"), TextSink("/out"), Delimited(delimiter="\r\n")
+    with DAG(dag_id):
+        task = SplitFilesOperator(task_id="plan", source=source, sink=sink, record_format=form)
+    context: Any = {"day": "monday"}
+
+    assert task.render_template(source, context) == FileSource("/in/monday")
+    assert task.render_template(sink, context) == sink
+    assert task.render_template(form, context) == form

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
@@ -82,6 +84,18 @@ def test_a_blank_key_is_refused(blank: str) -> None:
     """A template that renders to nothing must not make all runs share one window."""
     with pytest.raises(OptionsError, match=r"shop\.logs: window is blank after rendering; give a key"):
         window_key(run("scheduled"), group="logs", select="arrival", explicit=blank)
+
+
+@pytest.mark.parametrize("facts", [{}, INTERVAL_RUN, PARTITION_RUN])
+def test_a_mapped_task_has_a_key_of_its_own(facts: dict[str, Any]) -> None:
+    """Whatever the key follows from; an explicit one is as it is given."""
+    identity = run("scheduled", **facts)
+    of_first, of_second = (replace(identity, map_index=index) for index in (0, 1))
+    key = window_key(identity, group="logs", select="interval")
+
+    assert window_key(of_first, group="logs", select="interval") == f"{key}/0"
+    assert window_key(of_second, group="logs", select="interval") == f"{key}/1"
+    assert window_key(of_first, group="logs", select="interval", explicit="k") == "k"
 
 
 def test_keys_do_not_depend_on_the_time_zone() -> None:

@@ -31,8 +31,9 @@ SOON: dict[str, Any] = {"poke_interval": 0.2, "timeout": 30.0}
 
 def waiting(dag_id: str, source: FileSource, sink: Path | None = None, **options: Any) -> DAG:
     """Return a DAG that waits, and plans what it found where there is a sink."""
+    of = {"feed": f"{dag_id}.plan"} if sink is None else {"group": "plan"}
     with DAG(dag_id) as dag:
-        sensor = NewFilesSensor(task_id="wait", source=source, group="plan", **SOON | options)
+        sensor = NewFilesSensor(task_id="wait", source=source, **SOON | of | options)
         if sink is not None:
             sensor >> SplitFilesOperator(
                 task_id="plan", source=source, sink=ParquetSink(str(sink)), files=sensor.output

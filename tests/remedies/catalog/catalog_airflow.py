@@ -9,7 +9,17 @@ _DECORATED = f"{_AIRFLOW}/decorators/test_defining.py"
 _EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_file_that_is_excluded"
 _NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
 
+_OWN = "tests/airflow/runs/test_own_windows.py"
 CATALOG: list[Entry] = [
+    Remedy("operators/base.py", "must be a", f"{_OWN}::test_what_is_no_option_is_refused_where_the_dag_is_parsed"),
+    Explained("sensors/new_files.py", "min_files must be", "nearly every sensor of the tests has such a number"),
+    Explained("sensors/new_files.py", "Correct group", "nearly every sensor of the tests names its pipeline"),
+    Remedy("steps/plan/replaying.py", "has planned", f"{_OWN}::test_two_groups_of_a_run_do_not_share_a_window"),
+    Remedy(
+        "steps/plan/replaying.py",
+        "would go to",
+        f"{_OWN}::test_a_clear_does_not_move_the_output_of_another_dag",
+    ),
     Remedy("cli/clean.py", "name the SOURCE", f"{_HERE}/test_cleaned.py::test_options_that_belong_together"),
     Remedy(
         "cli/members.py",

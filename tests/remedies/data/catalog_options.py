@@ -14,6 +14,8 @@ _OBJECTS = "tests/sinks/test_objects.py"
 _ICEBERG = "tests/sinks/tables/test_iceberg.py"
 
 OPTIONS_SIDE: list[Entry] = [
+    Explained("options/source.py", "pattern must list", "all tests but one leave it out, or list one"),
+    Explained("options/values.py", "must be {}, not", "the options of nearly every test are of their types"),
     Explained(
         "blocks/group.py", "at least 1, but are", "Splitting refuses such numbers before, and nobody else makes limits."
     ),

@@ -1,0 +1,164 @@
+"""Whose window a key is: mapped tasks, several groups of a run, runs that share a key, and other DAGs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.operators.merge_files import MergeFilesOperator
+from airflow_provider_blockread.operators.split_files import SplitFilesOperator
+from airflow_provider_blockread.options import ArchiveSink, FileSource, ParquetSink, Policies
+from airflow_provider_blockread.sensors.new_files import NewFilesSensor
+from airflow_provider_blockread.task_group import BlockReadTaskGroup
+from tests.airflow.published import lines, values
+
+pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("without_spark")]
+
+
+def test_each_mapped_task_has_a_window_of_its_own(
+    runs: Any, dag_id: str, tmp_path: Path, landing: Path, land: Callable[..., None]
+) -> None:
+    """Sources that are mapped are all read, by each run and by a cleared one."""
+    land(a=2, b=3)
+    sources = [FileSource(str(landing), pattern=f"{name}*") for name in "ab"]
+    with DAG(dag_id, schedule=None) as dag:
+        MergeFilesOperator.partial(task_id="merge").expand_kwargs(
+            [
+                {"source": source, "sink": ArchiveSink(str(tmp_path / name))}
+                for source, name in zip(sources, "ab", strict=True)
+            ]
+        )
+        SplitFilesOperator.partial(task_id="plan", sink=ParquetSink(str(tmp_path / "lake"))).expand(source=sources)
+    run = runs.start(dag)
+
+    assert set(runs.states(run).values()) == {"success"}
+    assert [runs.xcom(run, "merge", map_index=index)["records"] for index in (0, 1)] == [1, 1]
+    assert [runs.xcom(run, "plan", "window", map_index=index)["files"] for index in (0, 1)] == [1, 1]
+    assert all(list((tmp_path / name).glob("part-*")) for name in "ab")
+    again = runs.clear(dag, run)
+    assert [runs.xcom(again, "merge", map_index=index)["generation"] for index in (0, 1)] == [2, 2]
+
+
+def test_two_groups_of_a_run_do_not_share_a_window(
+    runs: Any, dag_id: str, tmp_path: Path, landing: Path, land: Callable[..., None]
+) -> None:
+    """The second one would read nothing of its own: it fails, and says what to set."""
+    land(a=2, b=3)
+
+    def make(key: str) -> DAG:
+        with DAG(dag_id, schedule=None) as dag:
+            first, second = (
+                BlockReadTaskGroup(
+                    name,
+                    source=FileSource(str(landing), pattern=f"{name}*"),
+                    sink=ParquetSink(str(tmp_path / name)),
+                    feed="both",
+                    window=f"{{{{ run_id }}}}{key}",
+                    policies=Policies(on_empty="succeed"),
+                )
+                for name in "ab"
+            )
+            first >> second
+        return dag
+
+    states = runs.states(runs.start(make("")))
+    assert (states["a.commit"], states["b.plan"]) == ("success", "failed")
+    states = runs.states(runs.start(make("/{{ ti.task_id }}")))
+    assert (states["a.commit"], states["b.commit"]) == ("success", "success")
+    assert values(tmp_path / "b") == lines(b=3)
+
+
+def test_a_clear_rebuilds_after_another_run_of_the_key_was_cleared(
+    runs: Any, dag_id: str, tmp_path: Path, landing: Path, land: Callable[..., None]
+) -> None:
+    """Each run counts its own clears."""
+    land(a=2)
+
+    def make(codec: str) -> DAG:
+        with DAG(dag_id, schedule=None) as dag:
+            sink = ParquetSink(str(tmp_path / "lake"), compression=codec)
+            BlockReadTaskGroup("logs", source=FileSource(str(landing)), sink=sink, window="k")
+        return dag
+
+    first = runs.start(make("snappy"))
+    runs.clear(make("snappy"), first)
+    second = runs.start(make("zstd"))
+    assert runs.xcom(second, "logs.plan", "window")["status"] == "published"
+    cleared = runs.clear(make("zstd"), second)
+
+    assert runs.xcom(cleared, "logs.commit")["generation"] == 3
+    assert values(tmp_path / "lake") == lines(a=2)
+
+
+def test_a_clear_does_not_move_the_output_of_another_dag(
+    runs: Any, dag_id: str, tmp_path: Path, landing: Path, land: Callable[..., None]
+) -> None:
+    """A run of it under the same feed and key leaves the window alone, and a clear is refused."""
+    land(a=2)
+
+    def make(name: str) -> DAG:
+        with DAG(f"{dag_id}_{name}", schedule=None) as dag:
+            sink = ParquetSink(str(tmp_path / name))
+            BlockReadTaskGroup("logs", source=FileSource(str(landing)), sink=sink, feed=dag_id, window="k")
+        return dag
+
+    runs.start(make("one"))
+    other = runs.start(make("two"))
+    assert runs.states(other)["logs.plan"] == "success"
+    assert runs.states(runs.clear(make("two"), other))["logs.plan"] == "failed"
+
+    assert values(tmp_path / "one") == lines(a=2)
+
+
+@pytest.mark.parametrize("feed", ["", "  "])
+def test_a_blank_feed_is_refused(runs: Any, dag_id: str, tmp_path: Path, landing: Path, feed: str) -> None:
+    """Pipelines of all DAGs would share it."""
+    with DAG(dag_id, schedule=None) as dag:
+        SplitFilesOperator(task_id="plan", source=FileSource(str(landing)), sink=ParquetSink(str(tmp_path)), feed=feed)
+
+    assert runs.states(runs.start(dag)) == {"plan": "failed"}
+
+
+def test_a_sensor_names_a_pipeline_of_its_dag(runs: Any, dag_id: str, tmp_path: Path, landing: Path) -> None:
+    """A mistyped group has a feed that knows no file, so the sensor would never wait."""
+    source = FileSource(str(landing))
+    with DAG(dag_id, schedule=None) as dag:
+        BlockReadTaskGroup("logs", source=source, sink=ParquetSink(str(tmp_path / "lake")))
+        NewFilesSensor(task_id="wait", source=source, group="lgos", timeout=1)
+
+    assert runs.states(runs.start(dag))["wait"] == "failed"
+
+
+def test_a_group_takes_what_it_is_not_given_from_default_args(dag_id: str, landing: Path, tmp_path: Path) -> None:
+    """As single operators do, so that a sensor and a pipeline use one ledger."""
+    with DAG(dag_id, default_args={"ledger_conn_id": "shared", "deferrable": True, "feed": "ours"}) as dag:
+        BlockReadTaskGroup("logs", source=FileSource(str(landing)), sink=ParquetSink(str(tmp_path / "lake")))
+
+    assert {name: dag.get_task(name).ledger_conn_id for name in ("logs.plan", "logs.commit")} == {
+        "logs.plan": "shared",
+        "logs.commit": "shared",
+    }
+    assert dag.get_task("logs.plan").feed == "ours"
+    assert dag.get_task("logs.read").unmap({"group": 0}).deferrable is True
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("record_format", "csv", "a FormatOption of airflow_provider_blockread.options, not a value of type str"),
+        ("splitting", 5, "a Splitting of"),
+        ("policies", {}, "a Policies of"),
+        ("source", "/in", "a FileSource of"),
+        ("sink", ParquetSink, "a Sink of airflow_provider_blockread.options, not ParquetSink"),
+    ],
+)
+def test_what_is_no_option_is_refused_where_the_dag_is_parsed(name: str, value: Any, wanted: str) -> None:
+    """Instead of a traceback of the task at each of its tries."""
+    options: dict[str, Any] = {"source": FileSource("/in"), "sink": ParquetSink("/out")}
+    with pytest.raises(OptionsError, match=f"plan: {name} must be {wanted}"):
+        SplitFilesOperator(task_id="plan", **options | {name: value})

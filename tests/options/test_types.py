@@ -1,0 +1,69 @@
+"""Options of another type than theirs: refused by name where Python would take them for something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options import (
+    Csv,
+    FileList,
+    FileSource,
+    GenerationOptions,
+    ParquetSink,
+    Selection,
+    SparkJob,
+    Value,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "message"),
+    [
+        (Csv, {"header": "false"}, "csv: header must be True or False, not 'false'"),
+        (Csv, {"header": None}, "csv: header must be True or False, not None"),
+        (FileSource, {"uris": "/in", "hidden": "no"}, "hidden must be True or False, not 'no'"),
+        (FileSource, {"uris": Path("/in")}, "uris must be text or a list, not a value of type PosixPath"),
+        (FileSource, {"uris": "/in", "exclude": None}, "exclude must be text or a list, not a value of type NoneType"),
+        (FileSource, {"uris": "/in", "pattern": []}, "pattern must list at least one; leave it out"),
+        (FileList, {"uri": Path("/in")}, "uri must be text, not a value of type PosixPath"),
+        (Selection, {"limits": {"max_files": 1}}, "limits must be a Limits, not a value of type dict"),
+        (Selection, {"limits": None}, "limits must be a Limits, not a value of type NoneType"),
+        (SparkJob, {"environment": "CORP_*"}, "environment must be a list, not a value of type str"),
+        (SparkJob, {"py_files": "/x.py"}, "py_files must be a list, not a value of type str"),
+        (SparkJob, {"conf": "a=secret"}, "conf must be a mapping, not a value of type str"),
+        (ParquetSink, {"uri": "/out", "audit": None}, "audit must be a list, not a value of type NoneType"),
+        (ParquetSink, {"uri": "/out", "log": "yes"}, "log must be True or False, not 'yes'"),
+        (ParquetSink, {"uri": "/out", "row_group_bytes": "1MiB"}, "row_group_bytes must be a whole number above 0"),
+        (ParquetSink, {"uri": "/out", "file_bytes": 0}, "file_bytes must be a whole number above 0, not 0"),
+        (GenerationOptions, {"sink": "/out"}, "sink must be a Sink, not a value of type str"),
+        (
+            GenerationOptions,
+            {"sink": ParquetSink("/out"), "record_format": Csv},
+            "record_format must be a FormatOption",
+        ),
+    ],
+)
+def test_a_value_of_another_type_is_refused(kind: type[Value], options: dict[str, Any], message: str) -> None:
+    """A text that says false is true to Python, and a text in the place of a list is a list of characters."""
+    with pytest.raises(OptionsError, match=message):
+        kind(**options)
+
+
+def test_the_first_options_may_come_by_position() -> None:
+    """They are looked at as well."""
+    with pytest.raises(OptionsError, match="uris must be text or a list"):
+        FileSource(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("text", "value"), [("False", False), ("true", True), ("FALSE", False)])
+def test_what_is_true_or_false_may_be_a_template(text: str, *, value: bool) -> None:
+    """It is what the template is rendered to."""
+    template: Any = "{{ params.header }}"
+
+    assert Csv(header=template).resolve(lambda found: text if "{" in found else found).header is value
+    with pytest.raises(OptionsError, match="option header='perhaps' must be true or false"):
+        Csv(header=template).resolve(lambda found: "perhaps" if "{" in found else found)
