@@ -67,14 +67,11 @@ class Partition:
 
 
 def distinct(kind: str, option: str, columns: Sequence[str]) -> None:
-    """Refuse an option that names a column twice, or is one text instead of a list.
+    """Refuse an option that names a column twice.
 
     Raises:
         OptionsError: naming the option.
     """
-    if isinstance(columns, str):
-        msg = f"{kind}: {option}={columns!r} must be a list; write [{columns!r}]"
-        raise OptionsError(msg)
     if len(set(columns)) != len(columns):
         msg = f"{kind}: {option} names a column twice; name each once"
         raise OptionsError(msg)

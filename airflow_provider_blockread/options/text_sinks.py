@@ -69,8 +69,14 @@ class CsvSink(LineSink):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.delimiter.encode()) != 1 or self.delimiter in '"\r\n':
-            msg = "csv_files: delimiter must be one ASCII character, and no quote or newline"
+        if len(self.delimiter.encode()) != 1 or self.delimiter in '"\r\n\0':
+            msg = "csv_files: delimiter must be one ASCII character, and no quote, newline or NUL"
+            raise OptionsError(msg)
+        if self.delimiter.isalnum() or self.delimiter in " +-.:":
+            msg = (
+                f"csv_files: delimiter {self.delimiter!r} occurs in numbers, times or words such as true, which are not"
+                " in quotes; choose another one, such as ';' or a tab"
+            )
             raise OptionsError(msg)
 
 

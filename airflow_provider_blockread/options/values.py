@@ -48,7 +48,8 @@ class Value:
         for name, value in {**dict(zip(positional, values, strict=False)), **options}.items():
             if name in hints and (wanted := misfit(value, hints[name])):
                 said = repr(value) if hints[name] is bool else f"a value of type {type(value).__name__}"
-                msg = f"{cls.kind}: {name} must be {wanted}, not {said}"
+                way = f"; write [{value!r}]" if isinstance(value, str) and wanted == _WORDS[Sequence] else ""
+                msg = f"{cls.kind}: {name} must be {wanted}, not {said}{way}"
                 raise OptionsError(msg)
         return super().__new__(cls)
 

@@ -164,10 +164,19 @@ def test_a_value_that_csv_does_not_hold(tmp_path: Path) -> None:
     assert (STORES.read_bytes(file.uri), bench.sink.count(file)) == (b'"x"\n"a"\n""\n""\n', 3)
 
 
-@pytest.mark.parametrize("delimiter", ["", "ab", '"', "\n", "\u00e4"])
+@pytest.mark.parametrize("delimiter", list(" +-.:eT05"))
+def test_a_delimiter_that_values_without_quotes_may_hold(delimiter: str) -> None:
+    """Numbers, times and booleans would be two fields; the message names delimiters that are none of theirs."""
+    with pytest.raises(OptionsError, match="not in quotes; choose another one, such as ';' or a tab"):
+        CsvSink("/out", delimiter=delimiter)
+
+    assert all(CsvSink("/out", delimiter=other) for other in ";\t")
+
+
+@pytest.mark.parametrize("delimiter", ["", "ab", '"', "\n", "\0", "\u00e4"])
 def test_a_delimiter_that_csv_cannot_have(delimiter: str) -> None:
     """Readers take one byte."""
-    with pytest.raises(OptionsError, match="one ASCII character, and no quote or newline"):
+    with pytest.raises(OptionsError, match="one ASCII character, and no quote, newline or NUL"):
         CsvSink("/out", delimiter=delimiter)
 
     assert CsvSink("/out", delimiter=";").suffix == ".csv"

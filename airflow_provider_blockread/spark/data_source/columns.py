@@ -20,7 +20,7 @@ from airflow_provider_blockread.spark.data_source.options import NAME, ReadOptio
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
 from airflow_provider_blockread.spark.tasks.user_function import PLACE_TYPES, place_column
 
-_ALL = "*"
+_ALL, _NONE = "*", "_no_column_of_a_record"
 
 
 def with_schema(option: FormatOption, schema: pa.Schema) -> FormatOption:
@@ -105,7 +105,11 @@ class Columns:
     def of(cls, option: FormatOption, schema: pa.Schema) -> Columns:
         """Return the columns of a format whose own schema is known."""
         own = file_schema(option)
-        names = tuple(name for name in own.names if name in schema.names) or (own.names[0],)
+        names = tuple(name for name in own.names if name in schema.names)
+        if not names and isinstance(option, (Csv, JsonLines, JsonArray)) and option.schema is not None:
+            option, names = _without_checks(option, option.schema)
+            return cls(option=option, schema=schema, names=names)
+        names = names or (own.names[0],)
         if isinstance(option, (JsonLines, JsonArray)) and option.schema is not None and not option.rescue:
             text = schema_text(pa.schema([own.field(name) for name in names]))
             option = dataclasses.replace(option, schema=text)
@@ -126,3 +130,10 @@ class Columns:
         ]
         types = zip(arrays, self.schema.types, strict=True)
         return pa.RecordBatch.from_arrays([a if a.type == t else a.cast(t) for a, t in types], schema=self.schema)
+
+
+def _without_checks(option: Csv | JsonLines | JsonArray, schema: str) -> tuple[FormatOption, tuple[str, ...]]:
+    """Return a format, and its columns to decode, by which records are counted: none is bad by a value."""
+    first, *others = parse_schema(schema)
+    fields = [pa.field(first.name, pa.binary()), *others] if isinstance(option, Csv) else [pa.field(_NONE, pa.string())]
+    return dataclasses.replace(option, schema=schema_text(pa.schema(fields))), (fields[0].name,)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.exchange.model import ReadSpec
-from airflow_provider_blockread.options import ColumnarSink, FrameFunction, GenerationOptions, Sink
+from airflow_provider_blockread.options import AsRead, ColumnarSink, FrameFunction, GenerationOptions, Sink
 from airflow_provider_blockread.sinks.partitions import HIVE_NULL
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
 from airflow_provider_blockread.spark.tasks.user_function import PLACE_TYPES, place_column
@@ -94,6 +94,13 @@ def _missing(schema: pa.Schema, options: GenerationOptions) -> list[str]:
     missing = []
     for name in sink.audit_columns:
         if name in schema.names:
+            own = isinstance(function, AsRead) and name not in function.columns  # else the function returns it
+            if own and not options.record_format.holds_members:
+                msg = (
+                    f"the records have a column {name!r} of their own, where the sink's audit columns are; leave it out"
+                    " of audit, or rename theirs in a function"
+                )
+                raise FunctionError(msg)
             if schema.field(name).type != _TYPES[name]:
                 found = schema.field(name).type
                 msg = f"column {name!r} is {found}, but the sink's audit column is {_TYPES[name]}; rename one of them"

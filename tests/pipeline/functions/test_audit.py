@@ -12,7 +12,7 @@ import pytest
 
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.ledger.windows.queries import get_window
-from airflow_provider_blockread.options import SINKS, ArrowFunction, Sql
+from airflow_provider_blockread.options import SINKS, ArrowFunction, Csv, Sql
 from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS, ColumnarSink
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from tests.pipeline.make import START, Pipe, ReadHere
@@ -91,6 +91,20 @@ def test_a_column_of_the_same_name(tmp_path: Path) -> None:
     pipe.run(clear_number=1)
     assert len(pipe.rows()) == 3
     pipe.close()
+
+
+@pytest.mark.parametrize("name", ["_file", "_window"])
+def test_a_column_of_the_records(here: Pipe, name: str) -> None:
+    """A header cannot say where rows come from; without the audit, it is a column as any."""
+    here.put({"a.txt": f"a,{name}\n1,/etc/passwd\n".encode()})
+    here.record_format, here.sink_options = Csv(header=True), {"audit": [name]}
+    ref = here.plan()
+    with pytest.raises(FunctionError, match=f"the records have a column '{name}' of their own"):
+        here.read(ref)
+    here.sink_options = {}
+    here.run(clear_number=1)
+
+    assert [row[name] for row in here.rows()] == ["/etc/passwd"]
 
 
 @pytest.mark.spark

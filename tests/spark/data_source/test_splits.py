@@ -75,3 +75,20 @@ def test_rows_do_not_depend_on_blocks(case: Case, draw: st.DataObject, size: int
     assert [(row["_offset"], row["b"]) for row in whole[0]] == [
         (row["_offset"], row["b"]) for row in whole[1] if row["_offset"] in {row["_offset"] for row in whole[0]}
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        ("csv", [b"id,msg", b"1,a", b"z,b", b"2,\xff", b"3"]),
+        ("json_lines", [b'{"id": 1}', b'{"id": "z"}', b'{"msg": 5}', b"{"]),
+    ],
+)
+def test_places_alone_are_of_all_records(tmp_path: Path, kind: str, lines: list[bytes]) -> None:
+    """No column is read, so none makes a record bad; only what is no record at all is left out."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a").write_bytes(b"\n".join(lines) + b"\n")
+    options = {"format": kind, "schema": "id long not null, msg string", "on_bad_record": "drop"}
+    head = {"header": "true"} if kind == "csv" else {}
+
+    assert len(Query(tmp_path / "in", **options, **head, columns="_offset").rows()) == 3
