@@ -34,9 +34,10 @@ class FileSource(Value):
     A link of a local or SFTP source that leads out of all roots is left out and counted, unless `follow_links` is
     `"anywhere"`. Redirects of a web server are followed to itself and to the `redirect_hosts`.
 
-    `time_pattern` describes where a path contains the file's time (UTC), as in `dt=%Y-%m-%d/hr=%H`; without it, a
-    file's time is that of its last modification. `identity` is what identifies a file: only its version is accepted.
-    `conn_id` names the Airflow connection that opens the roots, or one for each: `{"s3://one/in": "aws_one"}`.
+    `time_pattern` describes where a path contains the file's time, as in `dt=%Y-%m-%d/hr=%H`, and `time_zone` in which
+    zone, as `Europe/Zurich`; without a pattern, a file's time is that of its last modification. `identity` is what
+    identifies a file: only its version is accepted. `conn_id` names the Airflow connection that opens the roots, or one
+    for each: `{"s3://one/in": "aws_one"}`.
     """
 
     kind: ClassVar[str] = "file_source"
@@ -52,6 +53,7 @@ class FileSource(Value):
     max_size: int | str | None = None
     done_marker: str | None = None
     time_pattern: str | None = None
+    time_zone: str = "UTC"
     follow_links: str = "inside"
     redirect_hosts: Sequence[str] = ()
     identity: str = "version"
@@ -68,7 +70,10 @@ class FileSource(Value):
             msg = f"file_source: min_age must be a number of seconds, not {self.min_age!r}"
             raise OptionsError(msg)
         if self.time_pattern is not None and not is_template(self.time_pattern):
-            TimePattern.parse(self.time_pattern)
+            TimePattern.parse(self.time_pattern, "UTC" if is_template(self.time_zone) else self.time_zone)
+        if self.time_pattern is None and self.time_zone != "UTC":
+            msg = "file_source: time_zone is that of the times in paths; give time_pattern, too, or leave it out"
+            raise OptionsError(msg)
         self._check_depth()
         self._check_sizes()
         one_of(self.kind, "follow_links", self.follow_links, ("inside", "anywhere"))

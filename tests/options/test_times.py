@@ -68,6 +68,36 @@ def test_a_day_of_the_year(path: str, year: int | None) -> None:
     assert found == (None if year is None else nanoseconds(datetime(year, 12, 31, tzinfo=UTC)))
 
 
+@pytest.mark.parametrize(
+    ("path", "hours"),
+    [
+        ("dt=2026-11-21/hr=00", 5),
+        ("dt=2026-07-01/hr=00", 4),
+        ("dt=2026-03-08/hr=02", 5),  # which clocks skip
+        ("dt=2026-11-01/hr=01", 4),  # which comes twice: the first one
+    ],
+)
+def test_times_in_a_zone(path: str, hours: int) -> None:
+    """The clock of the zone, with its summer time."""
+    found = TimePattern.parse("dt=%Y-%m-%d/hr=%H", "America/New_York").time_ns(path)
+    wall = TimePattern.parse("dt=%Y-%m-%d/hr=%H").time_ns(path)
+
+    assert found is not None
+    assert wall is not None
+    assert found - wall == hours * 3600 * 10**9
+
+
+@pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../etc/passwd", "/etc/passwd", "America"])
+def test_a_zone_that_is_none_is_refused(zone: str) -> None:
+    """Whatever the name, no file of it is read."""
+    with pytest.raises(OptionsError, match="is not known here; write it as UTC or Europe/Zurich"):
+        FileSource("/in", time_pattern="%Y", time_zone=zone)
+    with pytest.raises(OptionsError, match="give time_pattern, too"):
+        FileSource("/in", time_zone="Europe/Zurich")
+
+    assert FileSource("/in", time_pattern="%Y", time_zone="Europe/Zurich").time_zone == "Europe/Zurich"
+
+
 def test_digits_do_not_run_on() -> None:
     """A number that continues to the left or right is another number."""
     pattern = TimePattern.parse("%Y%m%d")

@@ -26,6 +26,7 @@ class Sourcing:
     max_size: str | None
     done_marker: str | None
     time_pattern: str | None
+    time_zone: str
     follow_links: str
     redirect_host: tuple[str, ...]
 
@@ -50,6 +51,7 @@ class Sourcing:
             max_size=self.max_size,
             done_marker=self.done_marker,
             time_pattern=self.time_pattern,
+            time_zone=self.time_zone,
             follow_links=self.follow_links,
             redirect_hosts=self.redirect_host,
         )
@@ -69,6 +71,7 @@ sourcing_options = option_group(
         show_default=True,
         help="Where links may lead: inside SOURCE, or anywhere.",
     ),
+    click.option("--time-zone", default="UTC", show_default=True, metavar="ZONE", help="The zone of times in paths."),
     click.option("--time-pattern", metavar="TEXT", help="The time in a path, such as dt=%Y-%m-%d/hr=%H."),
     click.option("--done-marker", metavar="NAME", help="Take files once it exists: {name}.done, or _SUCCESS."),
     click.option("--max-size", metavar="SIZE", help="Leave out larger files, such as 10GiB."),

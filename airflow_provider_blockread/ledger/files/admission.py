@@ -61,7 +61,7 @@ class Admission:
             on_modified=selection.on_modified,
             on_untimed=selection.on_untimed,
             needs_time=selection.select == "interval" or start_ns is not None or oldest_ns is not None,
-            pattern=None if source.time_pattern is None else TimePattern.parse(source.time_pattern),
+            pattern=None if source.time_pattern is None else TimePattern.parse(source.time_pattern, source.time_zone),
             start_ns=start_ns,
             oldest_ns=oldest_ns,
             source=source,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from airflow_provider_blockread.errors import OptionsError
 
@@ -78,13 +79,14 @@ class TimePattern:
 
     text: str
     regex: re.Pattern[str]
+    zone: tzinfo = UTC
 
     @classmethod
-    def parse(cls, text: str) -> TimePattern:
+    def parse(cls, text: str, zone: str = "UTC") -> TimePattern:
         """Return the pattern of a text with the directives %Y, %m, %d, %H, %M, %S, or %j (day of the year).
 
         Raises:
-            OptionsError: when a directive is unknown or repeated, or a coarser one is missing.
+            OptionsError: when a directive is unknown or repeated, a coarser one is missing, or the zone is not known.
         """
         found = _DIRECTIVE.findall(text.replace("%%", ""))
         unknown = [letter for letter in found if letter not in _DIGITS]
@@ -97,7 +99,7 @@ class TimePattern:
                 f"time_pattern {text!r} must contain %Y and then finer ones without a gap, each once: dt=%Y-%m-%d/hr=%H"
             )
             raise OptionsError(msg)
-        return cls(text, re.compile(_as_regex(text), re.ASCII))
+        return cls(text, re.compile(_as_regex(text), re.ASCII), _zone(zone))
 
     def time_ns(self, path: str) -> int | None:
         """Return the start of the time in a path, in ns since the epoch.
@@ -105,7 +107,7 @@ class TimePattern:
         None when the pattern does not match, matches no valid time (a 30th of February), one outside of the years 1678
         to 2261, or several different times.
         """
-        times = {_as_time(match.groupdict()) for match in self.regex.finditer(path)} - {None}
+        times = {_as_time(match.groupdict(), self.zone) for match in self.regex.finditer(path)} - {None}
         return times.pop() if len(times) == 1 else None
 
 
@@ -124,10 +126,18 @@ def _directive(part: str) -> str:
     return "%" if part == "%%" else f"(?P<{part[1]}>{_DIGITS[part[1]]})"
 
 
-def _as_time(found: dict[str, str]) -> int | None:
+def _zone(name: str) -> tzinfo:
+    try:
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except (OSError, ValueError, ZoneInfoNotFoundError) as error:  # of a folder, or a name that is none
+        msg = f"time_zone {name!r} is not known here; write it as UTC or Europe/Zurich, or install tzdata"
+        raise OptionsError(msg) from error
+
+
+def _as_time(found: dict[str, str], zone: tzinfo) -> int | None:
     number = {letter: int(digits) for letter, digits in found.items()}
     try:
-        day = datetime(number["Y"], number.get("m", 1), number.get("d", 1), tzinfo=UTC)
+        day = datetime(number["Y"], number.get("m", 1), number.get("d", 1), tzinfo=zone)
         clock = day.replace(hour=number.get("H", 0), minute=number.get("M", 0), second=number.get("S", 0))
         clock += timedelta(days=number.get("j", 1) - 1)
     except (ValueError, OverflowError):

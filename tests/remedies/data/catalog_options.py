@@ -19,6 +19,10 @@ OPTIONS_SIDE: list[Entry] = [
         "occurs in numbers",
         "tests/sinks/test_objects.py::test_a_delimiter_that_values_without_quotes_may_hold",
     ),
+    Remedy(
+        "options/source.py", "time_zone is that of", "tests/options/test_times.py::test_a_zone_that_is_none_is_refused"
+    ),
+    Remedy("options/parsing/times.py", "time_zone", "tests/options/test_times.py::test_a_zone_that_is_none_is_refused"),
     Explained("options/source.py", "pattern must list", "all tests but one leave it out, or list one"),
     Remedy("options/values.py", "must be {}, not", f"{_PATHS}::test_an_option_that_is_no_list"),
     Explained(
