@@ -228,7 +228,7 @@ def _several(text: str | None, separator: str | None = None) -> tuple[str, ...]:
 
 def _numbers(text: str) -> range:
     match = _NUMBERS.fullmatch(text)
-    if match is None:
+    if match is None or int(match[2] or match[1]) < int(match[1]):
         msg = f"{NAME}: blocks={text!r} must name blocks by their numbers, as in 0-3,7"
         raise OptionsError(msg)
     return range(int(match[1]), int(match[2] or match[1]) + 1)

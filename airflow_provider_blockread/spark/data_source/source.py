@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, ClassVar
@@ -61,14 +61,14 @@ def _in_spark(schema: pa.Schema) -> StructType:
 
 
 def _field(column: pa.Field) -> StructField:
-    try:
-        return from_arrow_schema(pa.schema([column]), prefer_timestamp_ntz=True).fields[0]
-    except PySparkTypeError as error:
-        msg = (
-            f"{NAME}: column {column.name!r} is of type {column.type}, which Spark does not have; declare another type"
-            " in the schema"
-        )
-        raise OptionsError(msg) from error
+    with suppress(PySparkTypeError):
+        if "timestamp[ns" not in str(column.type):  # at any depth: Spark has microseconds
+            return from_arrow_schema(pa.schema([column]), prefer_timestamp_ntz=True).fields[0]
+    msg = (
+        f"{NAME}: column {column.name!r} is of type {column.type}, which Spark does not have; declare another type in"
+        " the schema"
+    )
+    raise OptionsError(msg)
 
 
 @contextmanager
