@@ -5,10 +5,12 @@ from __future__ import annotations
 import os.path
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.storage.schemes import ALIASES, scheme_for
 
+_ESCAPE = re.compile("%([0-9A-Fa-f]{2})?")
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _LOCAL = "file://"
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://.*)?::[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
@@ -18,8 +20,9 @@ _ONE_SLASH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/[^/].*", re.DOTALL)
 def canonical(uri: str) -> str:
     """Return the absolute URI of a place: with a scheme, `.` and `..` resolved as text, no trailing slash.
 
-    Text without a scheme is a local path. Nothing is percent-encoded or decoded: a name is its bytes. Schemes of the
-    same store become one (`s3a` is `s3`), except those of `place_of`, which ledgers distinguish.
+    Text without a scheme is a local path. Nothing is percent-encoded or decoded, since a name is its bytes, except on
+    web servers, where a path has one spelling. Schemes of the same store become one (`s3a` is `s3`), except those of
+    `place_of`, which ledgers distinguish.
 
     Raises:
         OptionsError: if the text is blank, contains a password, is a `file://` URI that is not absolute, or a chain of
@@ -74,8 +77,24 @@ def _remote(scheme: str, rest: str) -> str:
     if ":" in authority.rpartition("@")[0] and not known.colons:
         msg = f"a {scheme}:// URI contains a password, which manifests would store; put it into a connection instead"
         raise OptionsError(msg)
-    path = _resolved(path).rstrip("/")
+    path = _resolved(_escaped(path) if known.decodes else path).rstrip("/")
     return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
+
+
+def _escaped(path: str) -> str:
+    """Return the path of a web server in the one spelling of all that name it: RFC 3986, section 6.2.2.
+
+    What a path does not hold is percent-encoded, and what need not be is not; a question mark begins a query.
+    """
+
+    def one(found: re.Match[str]) -> str:
+        if not found[1]:
+            return "%25"
+        character = chr(int(found[1], 16))
+        plain = character.isascii() and (character.isalnum() or character in "-._~")
+        return character if plain else f"%{found[1].upper()}"
+
+    return quote(_ESCAPE.sub(one, path), safe="/?%:@!$&'()*+,;=", errors="surrogatepass")
 
 
 def place_of(uri: str) -> str:

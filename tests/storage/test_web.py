@@ -187,3 +187,17 @@ def test_an_empty_index_is_no_data() -> None:
     """Although the server returns it for a path without a slash."""
     for address in answering(text='<title>Index of /in</title><a href="../">up</a>'):
         assert listed(FileSource(f"{address}/in")) == []
+
+
+@pytest.mark.parametrize(
+    "written", ["b c.txt", "b%20c.txt", "%62 c.txt", "sub dir", "sub%20dir/é.txt", "sub%20dir/%c3%A9.txt"]
+)
+def test_a_file_has_one_path_however_it_is_written(web: str, tmp_path: Path, written: str) -> None:
+    """Beside the index that names it, a root of its own adds nothing."""
+    (tmp_path / "sub dir").mkdir()
+    for name in ("b c.txt", "sub dir/é.txt"):
+        (tmp_path / name).write_text("x\n")
+    found = listed(FileSource([web, f"{web}/{written}"]))
+
+    assert found == [f"{web}/b%20c.txt", f"{web}/sub%20dir/%C3%A9.txt"]
+    assert listed(FileSource([f"{web}/{written}"]))[0] in found
