@@ -212,7 +212,7 @@ def text_or_none(value: object) -> str | None:
 
 def run_identity(context: Context) -> RunIdentity:
     """Return the identity of the context's DAG run, and the index of its task."""
-    run, index = context["dag_run"], context["ti"].map_index
+    run, index = context["dag_run"], getattr(context.get("ti"), "map_index", None)
     return RunIdentity(
         map_index=-1 if index is None else index,
         dag_id=run.dag_id,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from airflow_provider_blockread.errors import OptionsError
 
@@ -127,9 +126,13 @@ def _directive(part: str) -> str:
 
 
 def _zone(name: str) -> tzinfo:
+    if name == "UTC":
+        return UTC
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - it loads what Python was built with
+
     try:
-        return UTC if name == "UTC" else ZoneInfo(name)
-    except (OSError, ValueError, ZoneInfoNotFoundError) as error:  # of a folder, or a name that is none
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError) as error:  # of a folder, or a name that is none
         msg = f"time_zone {name!r} is not known here; write it as UTC or Europe/Zurich, or install tzdata"
         raise OptionsError(msg) from error
 
