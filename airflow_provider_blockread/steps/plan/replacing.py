@@ -173,6 +173,16 @@ def _renewed(
         )
 
 
+def without_plan(
+    env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]
+) -> list[NewerVersion]:
+    """Return those of the versions for which `plan_newer` makes no plan."""
+    base, blocks = as_read_by(window, shown), Counter[int]()
+    for block in read_manifest(env.stores, base.manifest_uri, base.manifest_hash):
+        blocks[block.file] += 1
+    return [version for version in newer if version.in_part or version.found.size < blocks[version.file]]
+
+
 def _refuse_parts(env: Environment, window: Window, newer: Sequence[NewerVersion]) -> None:
     for version in newer:
         if version.in_part:

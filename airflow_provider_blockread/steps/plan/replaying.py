@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from airflow_provider_blockread.blocks.ids import options_digest
@@ -20,11 +21,12 @@ from airflow_provider_blockread.ledger.windows.generations import (
 )
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
+from airflow_provider_blockread.steps.excluding import exclude
 from airflow_provider_blockread.steps.journal import Journal, undo_incomplete
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.plan.choosing import Chosen, choose_newer
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
-from airflow_provider_blockread.steps.plan.replacing import describe_newer, is_unseen, plan_newer
+from airflow_provider_blockread.steps.plan.replacing import describe_newer, is_unseen, plan_newer, without_plan
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, restore_pruned
 from airflow_provider_blockread.steps.plan.taking import group_limits
 from airflow_provider_blockread.steps.read.checking import check_scope
@@ -117,8 +119,20 @@ def _dag(run: str) -> str:
 
 
 def _choose_again(env: Environment, request: PlanRequest, window: Window, latest: Generation) -> Chosen | None:
+    """Return which files are read in newer versions; where none can be, and the policy lets them go, they are excluded.
+
+    Raises:
+        StateError: when another window continues behind a part of one that is to be excluded.
+    """
     ensure_manifest(env, as_read_by(window, latest), group_limits(env, request, window.readers), request)
-    return choose_newer(env, window, latest)
+    found = choose_newer(env, window, latest)
+    if found is None or request.generation.policies.on_changed != "exclude":
+        return found
+    left = without_plan(env, window, latest, found.newer)
+    for version in left:
+        exclude(env, window, version.found.path, reason="changed", who=request.owner)
+    newer = tuple(version for version in found.newer if version not in left)
+    return replace(found, newer=newer, files=len(newer)) if newer else None
 
 
 def _start_corrected(

@@ -6,7 +6,14 @@ import dataclasses
 
 import pytest
 
-from airflow_provider_blockread.errors import ConflictError, ExchangeError, FileChangedError, OptionsError, StateError
+from airflow_provider_blockread.errors import (
+    ConflictError,
+    ExchangeError,
+    FileChangedError,
+    OptionsError,
+    ProofError,
+    StateError,
+)
 from airflow_provider_blockread.ledger.windows.correcting import start_corrected
 from airflow_provider_blockread.ledger.windows.generations import latest_generation
 from airflow_provider_blockread.ledger.windows.queries import get_window
@@ -190,3 +197,21 @@ def test_reprocess_leaves_alone_what_has_not_changed(here: Pipe) -> None:
     here.run(clear_number=1)
     assert here.values() == ["b1", "b2"]
     assert (reprocess(here), here.values()) == ([2], ["b3", "b4", "b5"])
+
+
+@pytest.mark.parametrize("content", [b"", b"x"])
+def test_a_file_that_cannot_be_read_again_is_left_out_by_the_policy(here: Pipe, content: bytes) -> None:
+    """One that was emptied between its read and the commit holds up no others; a later window reads what is there."""
+    here.with_policies(on_changed="exclude")
+    here.block_size = 4
+    here.put({"y": b"keep\n", "z": b"one\ntwo\n"})
+    ref = here.plan()
+    here.read(ref)
+    here.put({"z": content})
+    with pytest.raises(ProofError):
+        here.commit(ref)
+    done = here.run(clear_number=1)
+
+    assert (done.excluded, here.values()) == (1, ["keep"])
+    assert here.run("next").files == 1
+    assert here.values() == sorted(["keep", *content.decode().split()])
