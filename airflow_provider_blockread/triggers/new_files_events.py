@@ -10,8 +10,9 @@ from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 from airflow.triggers.shared_stream import AdvanceItem, AdvanceOutcome, SharedStreamProducer
 
 from airflow_provider_blockread.blocks.ids import digest
-from airflow_provider_blockread.errors import BlockReadError, printable
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, printable
 from airflow_provider_blockread.options import FileSource, Selection, StorageEvents
+from airflow_provider_blockread.options.values import is_template
 from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask
 from airflow_provider_blockread.triggers.new_files import fired
@@ -51,6 +52,25 @@ class NewFilesEventTrigger(BaseEventTrigger):
         self.only = only
         self.listing = listing.to_json() if isinstance(listing, StorageEvents) else listing
         self.ledger_conn_id = ledger_conn_id
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse options by which it would watch nothing, or without a pause.
+
+        Raises:
+            OptionsError: with the option's name.
+        """
+        watched = [self.source, self.feed, self.selection, self.only]
+        if is_template(json.dumps(watched)):
+            msg = "a watcher belongs to no run, so its options are no templates; write them out"
+            raise OptionsError(msg)
+        if not isinstance(self.feed, str) or not self.feed.strip():
+            msg = f"feed must be the name that the pipeline has, such as dag_id.group_id, not {self.feed!r}"
+            raise OptionsError(msg)
+        seconds = not isinstance(self.listing, Mapping)
+        if seconds and not (isinstance(self.listing, (int, float)) and self.listing > 0):
+            msg = f"listing must be seconds above 0, or a queue of storage events, not {self.listing!r}"
+            raise OptionsError(msg)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the class and its arguments, which go through JSON and hold no credentials."""

@@ -7,6 +7,7 @@ import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, suppress
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from airflow.triggers.shared_stream import SharedStreamManager
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.hooks.queues import Message
 from airflow_provider_blockread.options import FileSource, StorageEvents
 from airflow_provider_blockread.triggers import watching
@@ -186,3 +188,20 @@ def test_a_watch_does_not_hold_up_the_loop(
     while len(gaps) < 3 and min(gaps, default=GAP_S) >= GAP_S:  # a busy host adds gaps of its own
         gaps.append(asyncio.run(watched(len(gaps))))
     assert min(gaps) < GAP_S
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"listing": 0}, "listing must be seconds above 0"),
+        ({"listing": timedelta(minutes=1)}, "listing must be seconds above 0"),
+        ({"feed": " "}, "feed must be the name that the pipeline has"),
+        ({"feed": None}, "feed must be the name that the pipeline has"),
+        ({"source": FileSource("/in/{{ ds }}")}, "its options are no templates"),
+        ({"feed": "{{ dag.dag_id }}.logs"}, "its options are no templates"),
+    ],
+)
+def test_a_watcher_that_would_watch_nothing_is_refused(options: dict[str, Any], message: str) -> None:
+    """Where the DAG is parsed: the trigger belongs to no run, and has nobody to tell."""
+    with pytest.raises(OptionsError, match=message):
+        NewFilesEventTrigger(**{"source": FileSource("/in"), "feed": "shop.logs", **options})

@@ -12,6 +12,9 @@ _NAMES = "it names the feed and window in front of another error, whose remedy h
 _OWN = "tests/airflow/runs/test_own_windows.py"
 CATALOG: list[Entry] = [
     Remedy("operators/base.py", "must be a", f"{_OWN}::test_what_is_no_option_is_refused_where_the_dag_is_parsed"),
+    Explained("triggers/new_files_events.py", "no templates", "a watcher without is in nearly every test of watchers"),
+    Explained("triggers/new_files_events.py", "feed must be", "nearly every test of watchers names it"),
+    Explained("triggers/new_files_events.py", "listing must be", "nearly every test of watchers has such a number"),
     Explained("sensors/new_files.py", "min_files must be", "nearly every sensor of the tests has such a number"),
     Explained("sensors/new_files.py", "Correct group", "nearly every sensor of the tests names its pipeline"),
     Remedy("steps/plan/replaying.py", "has planned", f"{_OWN}::test_two_groups_of_a_run_do_not_share_a_window"),
