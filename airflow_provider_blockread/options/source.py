@@ -107,9 +107,8 @@ class FileSource(Value):
             raise OptionsError(msg)
 
     def _check_hosts(self) -> None:
-        hosts = [self.redirect_hosts] if isinstance(self.redirect_hosts, str) else self.redirect_hosts
-        for host in hosts:
-            if isinstance(self.redirect_hosts, str) or not (is_template(host) or _HOST.fullmatch(host)):
+        for host in self.redirect_hosts:
+            if not (is_template(host) or _HOST.fullmatch(host)):
                 msg = (
                     f"file_source: redirect_hosts={self.redirect_hosts!r} must list names of hosts, without scheme,"
                     ' port or path, as ["files.example.com"]'

@@ -116,7 +116,7 @@ WORKED_OUT = [
     Refused(Sql, {"query": "SELECT 1"}, "but it does not name that: 'SELECT 1'", [{"query": "SELECT 1 FROM Records"}]),
     Refused(FileSource, {"uris": ["in", " "]}, "at least one root, and none that is blank", [{"uris": ["in"]}]),
     Refused(FileSource, {"uris": "in", "min_age": "5min"}, "min_age must be a number of seconds", [{"min_age": 300}]),
-    Refused(FileSource, {"uris": "in", "redirect_hosts": "https://files.example.com/"}, "must list names of hosts",
+    Refused(FileSource, {"uris": "in", "redirect_hosts": ["https://files.example.com/"]}, "must list names of hosts",
             [{"redirect_hosts": ["files.example.com"]}]),
     Refused(FileSource, {"uris": "in", "max_depth": 0}, "max_depth must be a whole number above 0", [{"max_depth": 1}]),
     Refused(FileSource, {"uris": "in", "max_depth": 2, "recursive": False}, "leave one of them out",
