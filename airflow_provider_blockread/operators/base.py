@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from airflow.sdk import BaseOperator, XComArg
+from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError, OptionsError, printable
@@ -194,12 +194,12 @@ class SparkOperator(StepOperator):
 
 
 def require_kind(task: str, name: str, value: object, kind: type[Value]) -> None:
-    """Refuse a value that is no option of a kind, where the DAG is parsed; what a task returns is known later.
+    """Refuse a value that is no option of a kind, where the DAG is parsed; what a task returns, or maps, comes later.
 
     Raises:
         OptionsError: with the task and the option's name.
     """
-    if not isinstance(value, (kind, XComArg)):
+    if not isinstance(value, kind) and not hasattr(value, "iter_references"):  # as all have that Airflow resolves
         found = value.__name__ if isinstance(value, type) else f"a value of type {type(value).__name__}"
         msg = f"{task}: {name} must be a {kind.__name__} of airflow_provider_blockread.options, not {found}"
         raise OptionsError(msg)

@@ -18,8 +18,8 @@ from airflow_provider_blockread.options.values import Value, from_json
 #: The Airflow connection of Spark where none is named.
 DEFAULT_CONNECTION = "spark_default"
 
-# As Spark's own spark.redaction.regex, with further keys and signatures of stores.
 _MASTERS = ("local", "spark://", "yarn", "k8s://", "{{")  # those of Spark 4, or a template
+# As Spark's own spark.redaction.regex, with further keys and signatures of stores.
 _IS_SECRET = re.compile("secret|password|token|(access|account|encryption|private)[.]?key|[.]sas[.]", re.IGNORECASE)
 
 

@@ -161,8 +161,9 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         """Return what this run looks for."""
         from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery  # noqa: PLC0415 - not at every parse
 
-        # A sensor is mapped for itself, and its pipeline is not.
-        run, select = replace(run_identity(context), map_index=-1), self.selection.select
+        run, select = run_identity(context), self.selection.select
+        if self.get_closest_mapped_task_group() is None:
+            run = replace(run, map_index=-1)  # a sensor is mapped for itself, and its pipeline is not
         keyed, window = self.group is not None or self.window is not None, text_or_none(self.window)
         key = window_key(run, group=self.group or "", select=select, explicit=window) if keyed else None
         if self.feed is None:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.storage.schemes import ALIASES, scheme_for
 
+_PLAIN = "-._~!$&'()*,:;=@"  # in the path of a web server, besides letters and digits
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})?")
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _LOCAL = "file://"
@@ -82,7 +83,7 @@ def _remote(scheme: str, rest: str) -> str:
 
 
 def _escaped(path: str) -> str:
-    """Return the path of a web server in the one spelling of all that name it: RFC 3986, section 6.2.2.
+    """Return the path of a web server in the one spelling of all that name it, which is that of the client's requests.
 
     What a path does not hold is percent-encoded, and what need not be is not; a question mark begins a query.
     """
@@ -91,7 +92,7 @@ def _escaped(path: str) -> str:
         if not found[1]:
             return "%25"
         character = chr(int(found[1], 16))
-        plain = character.isascii() and (character.isalnum() or character in "-._~")
+        plain = character.isascii() and (character.isalnum() or character in _PLAIN)
         return character if plain else f"%{found[1].upper()}"
 
     return quote(_ESCAPE.sub(one, path), safe="/?%:@!$&'()*+,;=", errors="surrogatepass")

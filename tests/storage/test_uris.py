@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from yarl import URL
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.storage.uris import canonical, child, local_path, name_of, parent, place_of, relative_to
@@ -124,3 +126,15 @@ def test_relative_to_ends_at_a_path_border() -> None:
     assert relative_to("file:///data", "file:///") == "data"
     assert local_path("file:///data") == "/data"
     assert local_path("s3://data") is None
+
+
+@given(st.lists(st.text(min_size=1, max_size=6) | st.integers(32, 126).map("%{:02x}".format), max_size=6).map("".join))
+def test_a_path_of_a_web_server_is_spelled_as_its_client_does(name: str) -> None:
+    """So that a root is the file that an index names; a slash, a query and a fragment begin something else."""
+    assume(
+        not set(name) & set("/?#\0")
+        and name.strip(".")
+        and not re.search("%(?![0-9a-fA-F]{2})|%2e", name, re.IGNORECASE)
+    )
+
+    assert canonical(f"http://host/in/{name}!") == f"http://host{URL(f'http://host/in/{name}!').raw_path}"

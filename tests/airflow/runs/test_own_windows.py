@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG
+from airflow.sdk import DAG, task_group
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.merge_files import MergeFilesOperator
@@ -42,6 +42,27 @@ def test_each_mapped_task_has_a_window_of_its_own(
     assert all(list((tmp_path / name).glob("part-*")) for name in "ab")
     again = runs.clear(dag, run)
     assert [runs.xcom(again, "merge", map_index=index)["generation"] for index in (0, 1)] == [2, 2]
+
+
+def test_a_sensor_and_a_merge_in_a_mapped_group(
+    runs: Any, dag_id: str, tmp_path: Path, landing: Path, land: Callable[..., None]
+) -> None:
+    """Sources that are mapped over the group reach both; a cleared run does not wait for new files."""
+    land(a=2, b=3)
+    with DAG(dag_id, schedule=None) as dag:
+
+        @task_group
+        def each(source: Any) -> None:
+            wait = NewFilesSensor(task_id="wait", source=source, group="each.merge", poke_interval=0.1, timeout=5)
+            wait >> MergeFilesOperator(task_id="merge", source=source, sink=ArchiveSink(str(tmp_path / "all")))
+
+        each.expand(source=[FileSource(str(landing), pattern=f"{name}*") for name in "ab"])
+    run = runs.start(dag)
+    assert [runs.xcom(run, "each.merge", map_index=index)["records"] for index in (0, 1)] == [1, 1]
+    again = runs.clear(dag, run)
+
+    assert set(runs.states(again).values()) == {"success"}
+    assert [runs.xcom(again, "each.wait", map_index=index)["why"] for index in (0, 1)] == ["planned"] * 2
 
 
 def test_two_groups_of_a_run_do_not_share_a_window(
