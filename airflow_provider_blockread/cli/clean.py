@@ -11,9 +11,9 @@ from airflow_provider_blockread.cli.options.shared import open_environment, owne
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.ledger.schema.columns import CLEANING_ACTIONS
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import parse_age
+from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.plan.cleaned import propose_restoring, restore_files
 from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, propose_cleaning

@@ -14,8 +14,9 @@ from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.terminal.printing import print_json
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
 from airflow_provider_blockread.errors import StateError
+from airflow_provider_blockread.options.upkeep import FILE_STATUSES
 from airflow_provider_blockread.steps.intent import Intent
-from airflow_provider_blockread.steps.plan.choosing import STATUSES, FileChoice
+from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.rebuilding import (
     RebuildRequest,
@@ -68,7 +69,7 @@ class RebuildOptions(Confirmed, OnSpark):
             [window] = intent.windows
             msg = f"window {window.window} is {window.what}; choose another one with `blockread windows list`"
             raise StateError(msg)
-        if not intent.windows and files is not None and files.path is not None and files.status == STATUSES[0]:
+        if not intent.windows and files is not None and files.path is not None and files.status == FILE_STATUSES[0]:
             msg = f"no file of these windows matches --path {files.path!r}; `blockread files list` names a feed's files"
             raise StateError(msg)
 
@@ -124,7 +125,7 @@ def rebuild_windows(**options: Any) -> None:  # noqa: ANN401 - click passes ever
     "--status",
     default="done",
     show_default=True,
-    type=click.Choice(STATUSES),
+    type=click.Choice(FILE_STATUSES),
     help="Only files with bad records, or with bad records in quarantine.",
 )
 @range_options

@@ -17,8 +17,8 @@ from airflow_provider_blockread.cli.options.shared import (
     state_option,
 )
 from airflow_provider_blockread.cli.terminal.printing import print_json, terminal
-from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo

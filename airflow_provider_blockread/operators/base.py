@@ -14,6 +14,8 @@ from airflow_provider_blockread.operators.reports.observing import AirflowObserv
 from airflow_provider_blockread.operators.reports.summaries import Rows, as_table
 from airflow_provider_blockread.operators.run_identity import RunIdentity
 from airflow_provider_blockread.options import FileSource, Sink, SparkJob, Value
+from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.values import is_template
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -203,6 +205,31 @@ def require_kind(task: str, name: str, value: object, kind: type[Value]) -> None
         found = value.__name__ if isinstance(value, type) else f"a value of type {type(value).__name__}"
         msg = f"{task}: {name} must be a {kind.__name__} of airflow_provider_blockread.options, not {found}"
         raise OptionsError(msg)
+
+
+def require_valid(task: str, name: str, value: object, parse: Callable[[Any], object]) -> None:
+    """Refuse text, or a number, that a parser refuses, where the DAG is parsed; templates and results come later.
+
+    Raises:
+        OptionsError: with the task, the option's name, and what the parser says.
+    """
+    if not isinstance(value, str | float | int) or (isinstance(value, str) and is_template(value)):
+        return
+    try:
+        parse(value)
+    except OptionsError as error:
+        msg = f"{task}: {name}: {error}"
+        raise OptionsError(msg) from None
+
+
+def require_choice(task: str, name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse text that is not among the allowed ones, where the DAG is parsed; as `require_valid`.
+
+    Raises:
+        OptionsError: with the task, the option's name and the allowed values.
+    """
+    if isinstance(value, str) and not is_template(value):
+        one_of(task, name, value, allowed)
 
 
 def text_or_none(value: object) -> str | None:

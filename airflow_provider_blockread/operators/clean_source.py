@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_blockread.operators.base import StepOperator, owner_of
+from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_choice, require_valid
+from airflow_provider_blockread.options import parse_age
+from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -44,6 +46,8 @@ class CleanSourceOperator(StepOperator):
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
+        require_choice(self.task_id, "action", action, CLEANING_ACTIONS)
+        require_valid(self.task_id, "grace", grace, parse_age)
         self.feed = feed
         self.action = action
         self.archive = archive
@@ -68,7 +72,6 @@ class CleanSourceOperator(StepOperator):
             OptionsError: when an option is missing or invalid.
         """
         from airflow_provider_blockread.errors import OptionsError  # noqa: PLC0415 - not at every DAG parse
-        from airflow_provider_blockread.options import parse_age  # noqa: PLC0415
         from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest  # noqa: PLC0415
 
         if self.source is None:

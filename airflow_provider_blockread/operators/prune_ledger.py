@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_blockread.operators.base import StepOperator
+from airflow_provider_blockread.operators.base import StepOperator, require_valid
+from airflow_provider_blockread.options import parse_age
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -38,6 +39,7 @@ class PruneLedgerOperator(StepOperator):
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
+        require_valid(self.task_id, "older_than", older_than, parse_age)
         self.older_than = older_than
         self.keep = keep
         self.feed = feed
@@ -46,8 +48,7 @@ class PruneLedgerOperator(StepOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - Airflow's
         """Log what will be done, and do it."""
-        from airflow_provider_blockread.options import parse_age  # noqa: PLC0415 - not at every DAG parse
-        from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propose_pruning, prune  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propose_pruning, prune  # noqa: PLC0415 - not at every DAG parse
 
         env = self.environment()
         request = PruneRequest(

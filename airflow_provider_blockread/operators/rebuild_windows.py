@@ -6,8 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_blockread.operators.base import SparkOperator, owner_of
+from airflow_provider_blockread.operators.base import SparkOperator, owner_of, require_choice, require_valid
 from airflow_provider_blockread.options import parse_time
+from airflow_provider_blockread.options.upkeep import FILE_STATUSES
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -50,6 +51,8 @@ class RebuildWindowsOperator(SparkOperator):
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
+        require_valid(self.task_id, "since", since, parse_time)
+        require_valid(self.task_id, "until", until, parse_time)
         self.feed = feed
         self.window = window
         self.since = since
@@ -109,6 +112,7 @@ class ReprocessFilesOperator(RebuildWindowsOperator):
         **kwargs: Any,  # noqa: ANN401 - the base class's
     ) -> None:
         super().__init__(**kwargs)
+        require_choice(self.task_id, "status", status, FILE_STATUSES)
         self.path = path
         self.status = status
 

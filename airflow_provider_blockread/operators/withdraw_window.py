@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_blockread.operators.base import StepOperator, owner_of
+from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_choice
+from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -88,6 +89,7 @@ class UndoWindowOperator(_WithdrawOperator):
 
     def __init__(self, *, files: str | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
         super().__init__(**kwargs)
+        require_choice(self.task_id, "files", files, WITHDRAWN_FILES)
         self.files = files
 
     def intent(self, env: Environment, window: Window) -> Intent:

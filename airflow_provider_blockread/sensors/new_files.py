@@ -14,7 +14,13 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, PermanentError, error_class
 from airflow_provider_blockread.observer import LogObserver
-from airflow_provider_blockread.operators.base import OptionTemplates, require_kind, run_identity, text_or_none
+from airflow_provider_blockread.operators.base import (
+    OptionTemplates,
+    require_kind,
+    require_valid,
+    run_identity,
+    text_or_none,
+)
 from airflow_provider_blockread.operators.run_identity import feed_name, interval_ns, window_key
 from airflow_provider_blockread.options import FileSource, Selection, parse_duration, parse_size
 
@@ -80,6 +86,9 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             raise OptionsError(msg)
         require_kind(self.task_id, "source", source, FileSource)
         require_kind(self.task_id, "selection", selection, Selection)
+        if min_bytes:
+            require_valid(self.task_id, "min_bytes", min_bytes, parse_size)
+        require_valid(self.task_id, "max_delay", max_delay, parse_duration)
         self.source = source
         self.group = group
         self.feed = feed

@@ -29,8 +29,6 @@ WINDOW_STATES = ("planning", "open", "empty", "abandoned")
 GENERATION_STATES = ("reading", "proven", "publishing", "published", "verified", "failed", "superseded")
 UNFINISHED_STATES = ("reading", "proven", "publishing", "failed")
 GENERATION_MODES = ("write", "verify")
-WITHDRAWN_FILES = ("pending", "excluded")
-CLEANING_ACTIONS = ("archive", "delete", "tag")
 CLEANING_STATES = ("planned", "done", "changed", "gone", "restored")
 GROUP_STATES = ("pending", "running", "done", "failed")
 

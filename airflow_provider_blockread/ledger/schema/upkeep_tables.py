@@ -23,19 +23,18 @@ from sqlalchemy import (
 )
 
 from airflow_provider_blockread.ledger.schema.columns import (
-    CLEANING_ACTIONS,
     CLEANING_STATES,
     DIGEST,
     ID,
     PATH,
     REPLACING_STATES,
     WINDOW,
-    WITHDRAWN_FILES,
     ShortDigest,
     UtcDateTime,
     metadata,
     one_of,
 )
+from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS, WITHDRAWN_FILES
 
 REQUEST_ACTIONS = ("rebuild", "reprocess", "verify")
 

@@ -18,7 +18,6 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
 from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.model import Withdrawal
 from airflow_provider_blockread.ledger.owners import is_live
-from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
 from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals
@@ -27,6 +26,7 @@ from airflow_provider_blockread.ledger.windows.generations import UNFINISHED, fo
 from airflow_provider_blockread.ledger.windows.parts import end_files, give_back, refuse_followed
 from airflow_provider_blockread.ledger.windows.progress import STALE_S, age
 from airflow_provider_blockread.ledger.windows.replacing import give_back_versions
+from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
 
 #: States of a generation of which readers see something.
 SHOWN = ("published", "publishing")

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.model import Window
-from airflow_provider_blockread.ledger.schema.columns import WITHDRAWN_FILES
 from airflow_provider_blockread.ledger.windows.generations import list_generations
+from airflow_provider_blockread.options.upkeep import FILE_STATUSES, WITHDRAWN_FILES
 from airflow_provider_blockread.pages.site import Again, Tasks
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.model import Environment
-from airflow_provider_blockread.steps.plan.choosing import STATUSES, FileChoice
+from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.upkeep.handing_over import Reading, hand_over, propose_reading
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 
@@ -130,7 +130,7 @@ ACTIONS = {
             "Reprocess files",
             "Read some of its files again, as they are now, and replace what is published once that is proven",
             Field(name="path", label="Files whose path matches"),
-            Field(name="status", label="Of them, those with", choices=STATUSES),
+            Field(name="status", label="Of them, those with", choices=FILE_STATUSES),
         ),
         _read_again("verify", "Verify", "Read it again and prove it once more, writing nothing"),
         Action(

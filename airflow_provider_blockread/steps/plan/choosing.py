@@ -15,13 +15,13 @@ from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, list_groups
 from airflow_provider_blockread.ledger.windows.queries import files_with_bad_records
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options.upkeep import FILE_STATUSES
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.globs import compile_glob
 from airflow_provider_blockread.storage.stores import Stores
 
 #: What a chosen file has: any status, bad records, or bad records in the quarantine.
-STATUSES = ("done", "bad", "quarantined")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +39,8 @@ class FileChoice:
     _regex: re.Pattern[str] | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
-        if self.status not in STATUSES:
-            msg = f"status must be {', '.join(STATUSES)}, not {self.status!r}"
+        if self.status not in FILE_STATUSES:
+            msg = f"status must be {', '.join(FILE_STATUSES)}, not {self.status!r}"
             raise OptionsError(msg)
         if self.path is not None:
             object.__setattr__(self, "_regex", _compiled(self.path))

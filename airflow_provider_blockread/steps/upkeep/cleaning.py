@@ -9,7 +9,6 @@ from datetime import timedelta
 from typing import cast
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.ledger.schema.columns import CLEANING_ACTIONS
 from airflow_provider_blockread.ledger.upkeep.cleaning import (
     CleanFile,
     CleanPage,
@@ -22,6 +21,7 @@ from airflow_provider_blockread.ledger.upkeep.cleaning import (
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource, from_json
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.upkeep.cleaning_files import archive_file, delete_file, tag_file, what_was_done

@@ -10,6 +10,9 @@ import pytest
 from airflow.sdk import DAG
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.operators.base import StepOperator
+from airflow_provider_blockread.operators.clean_source import CleanSourceOperator
+from airflow_provider_blockread.operators.prune_ledger import PruneLedgerOperator
 from airflow_provider_blockread.operators.rebuild_windows import RebuildWindowsOperator, ReprocessFilesOperator, time_of
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.operators.withdraw_window import AbandonWindowOperator, UndoWindowOperator
@@ -94,3 +97,26 @@ def test_times_as_templates_give_them() -> None:
     assert time_of(None) is None
     with pytest.raises(OptionsError, match=r"'yesterday' is not a time; write it as"):
         time_of("yesterday")
+
+
+@pytest.mark.parametrize(
+    ("operator", "options", "wanted"),
+    [
+        (CleanSourceOperator, {"action": "arcive"}, "action must be one of archive, delete, tag, not 'arcive'"),
+        (CleanSourceOperator, {"action": "delete", "grace": "7 dais"}, "grace: '7 dais' is not a duration"),
+        (PruneLedgerOperator, {"older_than": "90days"}, "older_than: '90days' is not a duration"),
+        (UndoWindowOperator, {"window": "w", "files": "done"}, "files must be one of pending, excluded, not 'done'"),
+        (RebuildWindowsOperator, {"since": "yesterday"}, "since: 'yesterday' is not a time"),
+        (RebuildWindowsOperator, {"until": "2026-13-01"}, "until: '2026-13-01' is not a time"),
+        (ReprocessFilesOperator, {"status": "worse"}, "status must be one of done, bad, quarantined, not 'worse'"),
+    ],
+)
+def test_what_no_task_could_use_is_refused_where_the_dag_is_parsed(
+    operator: type[StepOperator], options: dict[str, Any], wanted: str
+) -> None:
+    """A template in its place is looked at when the task runs."""
+    with pytest.raises(OptionsError, match=f"^upkeep: {wanted}"):
+        operator(task_id="upkeep", feed="logs", **options)
+
+    name = next(name for name in options if name in wanted)
+    assert operator(task_id="upkeep", feed="logs", **options | {name: "{{ params.given }}"}).task_id == "upkeep"

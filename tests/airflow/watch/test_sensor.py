@@ -141,3 +141,12 @@ def test_a_sensor_must_know_whose_files(landing: Path) -> None:
     """Without a pipeline or a feed, nothing says what is new."""
     with pytest.raises(OptionsError, match="give group"):
         NewFilesSensor(task_id="wait", source=FileSource(str(landing)))
+
+
+@pytest.mark.parametrize(("name", "value"), [("min_bytes", "1 Gigabyte"), ("max_delay", "15 minutes")])
+def test_what_no_sensor_could_use_is_refused_where_the_dag_is_parsed(landing: Path, name: str, value: str) -> None:
+    """A template in its place is looked at when the sensor runs."""
+    with pytest.raises(OptionsError, match=f"^wait: {name}: {value!r} is not a"):
+        NewFilesSensor(task_id="wait", source=FileSource(str(landing)), feed="logs", **{name: value})
+
+    NewFilesSensor(task_id="wait", source=FileSource(str(landing)), feed="logs", **{name: "{{ params.given }}"})

@@ -38,6 +38,7 @@ _COLUMNS_OF_LOG = (
 
 #: By file and function: where the text is worded, and tests.
 WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
+    ("operators/base.py", "require_valid"): ("the parser of the option", ()),
     ("options/values.py", "build"): (_PASSED_ON, ()),
     ("records/csv/decode.py", "csv_decoder"): (_PASSED_ON, ()),
     ("records/io/codecs.py", "_refuse"): ("those who call it", ()),
