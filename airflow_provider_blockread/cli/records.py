@@ -29,6 +29,8 @@ def records(file: str, format_name: str, format_option: tuple[str, ...], schema:
     stores = Stores()
     size = _size(stores, file)
     fmt = make_format(option)
+    if schema is not None:
+        fmt.decoder()  # refuses a malformed one, though only the records are printed
     whole = codec_of(fmt, file) is not None or not fmt.splittable
     ranges = list(iter_ranges(size, max(size, 1) if whole else parse_size(block_size)))
     with stores.open_read(file) as opened:

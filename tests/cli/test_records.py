@@ -107,3 +107,15 @@ def test_records_of_a_compressed_file(place: Place) -> None:
 
     assert [(line["block"], line["offset"], line["record"]) for line in lines] == [(0, 0, 'a,"x\ny"'), (0, 8, "b,1")]
     assert {(line["start"], line["end"]) for line in lines} == {(0, path.stat().st_size)}
+
+
+@pytest.mark.parametrize("name", ["csv", "json_lines", "json_array"])
+def test_a_malformed_schema_is_refused(place: Place, name: str) -> None:
+    """Though the records that are printed have no columns."""
+    place.put({"x": b"1\n"})
+    result = CliRunner().invoke(
+        blockread, ["records", str(place.source / "x"), "--format", name, "--schema", "x strang"]
+    )
+
+    assert "schema 'x strang': column 'x' has the unknown type 'strang'" in str(result.exception)
+    assert result.stdout == ""
