@@ -14,6 +14,7 @@ from airflow_provider_blockread.links.addresses import window_page, with_host
 from airflow_provider_blockread.operators.base import StepOperator
 from airflow_provider_blockread.operators.reports.summaries import commit_summary, plan_summary
 from airflow_provider_blockread.options import PostgresSink, Sink
+from airflow_provider_blockread.options.values import is_template
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
@@ -106,7 +107,7 @@ def output_asset(sink: Sink) -> Asset | AssetAlias | None:
     make one of the two inactive, and the commit would fail. A table in the database of a connection has an alias, which
     becomes the table's asset at run time, since connections are not read while a DAG is parsed.
     """
-    if "{{" in sink.place or "{%" in sink.place:
+    if is_template(sink.place):
         return None
     if isinstance(sink, PostgresSink) and sink.url is None:
         return AssetAlias(sink.place, group=ASSET_GROUP)

@@ -31,6 +31,12 @@ _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 _GZIP_DEFLATE = b"\x1f\x8b\x08"
 _TRUNCATED = "Truncated"  # Arrow's message for a stream without its end
 _NO_FRAME = "Unknown frame descriptor"  # and for other data after a frame
+#: What sound data may ask for and not get: Arrow's and lzma's messages, in words.
+_BEYOND = {
+    "requires too much memory": "a window of more than 128 MiB",
+    "Dictionary mismatch": "a dictionary",
+    "Memory usage limit": "more than 512 MiB of memory",
+}
 
 
 def codec_of_head(head: bytes) -> str | None:
@@ -89,6 +95,13 @@ class _Input:
         )
 
     def _corrupt(self, error: Exception) -> NoReturn:
+        asked = next((words for said, words in _BEYOND.items() if said in str(error)), None)
+        if asked is not None:
+            self._refuse(
+                f"cannot be decoded: its {self._codec} data ask for {asked}; if that is no damage, compress them"
+                " again without it, or exclude the file with `blockread windows exclude`",
+                error,
+            )
         what = f"is corrupt: its {self._codec} data cannot be decoded at or before byte {self.consumed} of the file"
         self._refuse(
             f"{what} ({error}); restore the file, or exclude it with `blockread windows exclude`",
