@@ -16,7 +16,10 @@ _WORDS = (
     ),
     (r"FileSource\(redirect_hosts=\['([^']*)'\]\) \(--redirect-host \S+\)", r"the option `redirect_host` to \1"),
     (r"clear the run from its plan on", "load again"),
-    (r"into SparkJob\(py_files=\.\.\.\) for the job", "on the executors with spark.addArtifacts(..., pyfile=True)"),
+    (
+        r"into SparkJob\(py_files=\.\.\.\), or --py-file, for the job",
+        "on the executors with spark.addArtifacts(..., pyfile=True)",
+    ),
 )
 
 

@@ -59,6 +59,14 @@ def test_arguments_of_a_format_that_are_no_json(folder: Path) -> None:
     assert len(Query(folder, **own, options="{}").rows()) == 3
 
 
+def test_a_format_that_cannot_be_imported(folder: Path) -> None:
+    """The remedy is that of a session, and not of a job."""
+    said = refused(folder, format="no_such_lines:QuotedLines")
+
+    assert "'no_such_lines:QuotedLines' cannot be imported (ModuleNotFoundError" in said
+    assert said.endswith("PYTHONPATH here and on the executors with spark.addArtifacts(..., pyfile=True)")
+
+
 def test_quarantine(folder: Path) -> None:
     """It is refused with the reason; dropping works."""
     (folder / "bad.csv").write_bytes(b"\xff\n")
