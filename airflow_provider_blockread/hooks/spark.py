@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import os
 import shutil
 import socket
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 #: Used when the default connection does not exist: Spark inside the task, on all cores.
 LOCAL_MASTER = "local[*]"
+_log = logging.getLogger(__name__)
 _INSTALL = "install it with `pip install 'airflow-provider-blockread[spark]'`"
 
 
@@ -76,12 +78,14 @@ class SparkSubmitter:
         return self._run(submission, name, detached=True).application or name
 
     def status(self, application: str) -> str:
-        """Return how a detached application has ended; empty while it runs, or if its cluster cannot be asked."""
-        hook = self._make_hook(detached=True)
+        """Return how a detached application has ended; empty while it runs, or if its cluster cannot be asked.
+
+        It cannot where the provider of Spark or Kubernetes is not installed, as may be on the host of a triggerer.
+        """
         try:
-            return hook.end_of(application)
+            return self._make_hook(detached=True).end_of(application)
         except Exception as error:  # noqa: BLE001 - any of a client's; this is a second opinion only
-            hook.log.warning("%s: its cluster does not say how it is doing: %s", application, printable(str(error)))
+            _log.warning("%s: its cluster does not say how it is doing: %s", application, printable(str(error)))
             return ""
 
     def kill(self, application: str | None) -> None:
@@ -90,11 +94,10 @@ class SparkSubmitter:
             application = self._hook.application
         if application is None:
             return
-        hook = self._make_hook(detached=True)
         try:
-            hook.kill(application)
+            self._make_hook(detached=True).kill(application)
         except Exception as error:  # noqa: BLE001 - any of a client's; its driver finds a stop file besides
-            hook.log.warning("%s: its cluster has not stopped it: %s", application, printable(str(error)))
+            _log.warning("%s: its cluster has not stopped it: %s", application, printable(str(error)))
 
     def require_cluster(self) -> None:
         """Refuse to run detached what would end with this process.

@@ -13,8 +13,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, exists, or_, select
 
 from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, OwnedError, StateError
-from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
+from airflow_provider_blockread.ledger.model import Claim, Group, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.schema.rows import group_from
 from airflow_provider_blockread.ledger.schema.tables import exclusions, generations, groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, OVERTAKEN, lock_generation
@@ -93,6 +94,14 @@ def is_adopted(ledger: Ledger, claim: Claim) -> bool:
     with ledger.reading() as connection:
         row = connection.execute(query).one_or_none()
     return row is not None and row.epoch == claim.epoch and row.holder != claim.holder
+
+
+def running_before(ledger: Ledger, ref: GroupRef) -> list[Group]:
+    """Return the group in earlier generations where an attempt that may run on a cluster was not known to end."""
+    mine = (groups.c.window_id == ref.window, groups.c.number == ref.group, groups.c.generation < ref.generation)
+    query = select(groups).where(*mine, groups.c.state == "running", groups.c.spec_hash.is_not(None))
+    with ledger.reading() as connection:
+        return [group_from(row) for row in connection.execute(query)]
 
 
 def left_out_by(window_id: str, generation: int | None) -> Select[int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, suppress
 from datetime import timedelta
 from functools import partial
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from airflow_provider_blockread.blocks.readers import share_of
 from airflow_provider_blockread.errors import (
@@ -25,7 +25,6 @@ from airflow_provider_blockread.exchange.layout import (
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import ReadSpec, Submission, Target
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
-from airflow_provider_blockread.exchange.signs import write_stop
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation, list_groups
@@ -34,6 +33,7 @@ from airflow_provider_blockread.ledger.windows.groups import (
     complete_group,
     fail_group,
     heartbeat,
+    is_adopted,
     record_submission,
 )
 from airflow_provider_blockread.ledger.windows.queries import get_window
@@ -49,7 +49,6 @@ from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_po
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.model import (
     Caller,
-    DetachedSubmitter,
     Environment,
     ReadOutcome,
     Submitter,
@@ -59,6 +58,7 @@ from airflow_provider_blockread.steps.read.checking import check_result, check_s
 from airflow_provider_blockread.steps.read.inferring import are_of_no_file, with_columns
 from airflow_provider_blockread.steps.read.progress import showing
 from airflow_provider_blockread.steps.read.scanning import EntryStates
+from airflow_provider_blockread.steps.read.stopping import stop_driver, stop_superseded
 from airflow_provider_blockread.steps.read.submitting import run_submission, write_submission
 from airflow_provider_blockread.steps.remedies import naming_remedy
 
@@ -106,6 +106,7 @@ class Attempt:
             return None
         self._env.observer.count("read.retries", claim.epoch > 1)
         self._stop(f"epoch {claim.epoch} has taken over")
+        stop_superseded(self._env, self._submitter, self._window, self.ref)
         return claim
 
     def run(self, claim: Claim, work: Callable[[Claim], T]) -> T | None:
@@ -119,12 +120,15 @@ class Attempt:
             if not self._exclude(error, claim):
                 raise
             return None
-        except ConflictError:
+        except ConflictError as error:
+            self._stop_own(claim, str(error))
             raise
         except BaseException as error:
             self._submitter.cancel()  # a no-op when the application has ended; an interrupted task must not leave one
-            fail_group(ledger, claim, f"{type(error).__name__}: {error}")  # refused if it is another's by now
-            self._stop(str(error))
+            try:
+                fail_group(ledger, claim, f"{type(error).__name__}: {error}")  # refused if it is another's by now
+            finally:
+                self._stop_own(claim, str(error))
             raise
 
     def _submission(self, row: Group) -> Submission | None:
@@ -132,15 +136,20 @@ class Attempt:
             return None
         return Submission(spec_uri=f"{self.folder(row.epoch)}/{SPEC_NAME}", spec_hash=row.spec_hash)
 
+    def _stop_own(self, claim: Claim, why: str) -> None:
+        """Stop the driver of a claim that is over, unless a later try has adopted it."""
+        with suppress(BlockReadError):  # of a ledger that is away nobody adopts
+            if is_adopted(self._env.ledger, claim):
+                return
+        self._stop(why)
+
     def _stop(self, why: str) -> None:
-        """Stop the driver of the claim at hand on its cluster; it is fenced, whether or not that succeeds."""
+        """Stop the driver of the claim at hand on its cluster."""
         submission, self._submitted = self._submitted, None
-        if submission is None:
-            return
-        with suppress(BlockReadError):
-            write_stop(self._env.stores, submission, why)
-        found = self._found if submission == self._submission(self._found) else None
-        cast("DetachedSubmitter", self._submitter).kill(None if found is None else found.application)
+        if submission is not None:
+            found = self._found if submission == self._submission(self._found) else None
+            application = None if found is None else found.application
+            stop_driver(self._env, self._submitter, submission, application, why)
 
     def read(self, claim: Claim) -> bool:
         """Run the application to its end and complete the group; False when a file of it was excluded meanwhile."""

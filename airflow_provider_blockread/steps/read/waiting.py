@@ -112,7 +112,8 @@ def wait_here(env: Environment, waiting: Waiting, job: SparkJob, submitter: Deta
     vigil = Vigil(waiting.application or waiting.name, stale_after_s=job.stale_after_s)
     progress = ""
     while True:
-        with suppress(TransientError):
+        problem = ""
+        with suppress(TransientError):  # of the ledger and the store
             found = poll(env, waiting)
             if found.ended:
                 return
@@ -120,8 +121,8 @@ def wait_here(env: Environment, waiting: Waiting, job: SparkJob, submitter: Deta
                 progress = found.progress
                 env.observer.log(progress)
             problem = vigil.problem(found.sign, submitter.status(waiting.application) if waiting.application else "")
-            if problem:
-                raise SparkJobError(problem)
+        if problem:
+            raise SparkJobError(problem)
         again = time.monotonic() + job.heartbeat_s
         while (left := again - time.monotonic()) > 0:
             if submitter.cancelled:  # by a signal's handler, after which a sleep goes on

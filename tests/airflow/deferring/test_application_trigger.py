@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -132,19 +133,32 @@ def test_a_cluster_that_hangs_holds_up_nothing(
     monkeypatch.setattr(applications, "_STATUS_S", 0.1)
     yarn.hangs.clear()
     waiting = task.start()
-
-    def work() -> None:
-        for _ in range(2):
-            before = task.group.heartbeat_at
-            while task.group.heartbeat_at == before:
-                time.sleep(0.05)
-        task.cluster.work()
-
     try:
-        assert fires(waiting, after=work) == {}
+        assert fires(waiting, after=lambda: work_after_some_polls(task)) == {}
     finally:
         yarn.hangs.set()
     assert task.finish().records == 2
+
+
+def test_a_triggerer_without_the_provider_of_spark_waits(
+    task: Task, yarn: ResourceManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot ask the cluster, and sees the end of the application in the work area."""
+    monkeypatch.setitem(sys.modules, "airflow_provider_blockread.hooks.tracked_submit", None)
+    waiting = task.start()
+
+    assert fires(waiting, after=lambda: work_after_some_polls(task)) == {}
+    assert yarn.asked == []
+    assert task.finish().records == 2
+
+
+def work_after_some_polls(task: Task) -> None:
+    """Let the application work to its end, once its trigger has polled it twice."""
+    for _ in range(2):
+        before = task.group.heartbeat_at
+        while task.group.heartbeat_at == before:
+            time.sleep(0.05)
+    task.cluster.work()
 
 
 def test_a_person_stops_the_application(task: Task, yarn: ResourceManager) -> None:

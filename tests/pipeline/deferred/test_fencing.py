@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from airflow_provider_blockread.errors import FencedError, SparkJobError
+from airflow_provider_blockread.errors import BlockReadError, FencedError, SparkJobError
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.signs import read_stop
-from airflow_provider_blockread.options import SparkJob
+from airflow_provider_blockread.options import Lines, SparkJob
 from airflow_provider_blockread.steps import Caller, read
 from airflow_provider_blockread.steps.read.waiting import poll, stop
 from tests.pipeline.deferred.cluster import Cluster
@@ -132,3 +132,67 @@ def test_the_try_that_was_believed_lost_stops_nothing_that_was_adopted(task: Tas
     assert cluster.work()
     assert task.finish().epoch == 1
     assert task.publishes(*ALL)
+
+
+def test_an_adopted_application_that_dies_fails_the_try(task: Task) -> None:
+    """The wait ends as that of a trigger does, so that a retry reads the group."""
+    task.start()
+    task.cluster.live()
+    task.cluster.ended = "FAILED"
+    caller = Caller(owner=task.owner, clear_number=task.clear_number)
+    with pytest.raises(SparkJobError, match="ended as FAILED on its cluster"):
+        read(task.pipe.env, task.ref, 0, caller=caller, job=SparkJob(heartbeat_s=0.01), submitter=task.cluster)
+
+    assert task.group.state == "failed"
+    assert not task.cluster.work()
+    task.cluster.ended = ""
+    task.start()
+    task.cluster.work()
+    assert task.finish().epoch == 2
+    assert task.publishes(*ALL)
+
+
+def test_an_attempt_of_a_generation_that_is_over_stops_its_own_application(task: Task) -> None:
+    """It fails as fenced, and leaves no driver at work on the cluster."""
+    lost = Losing()
+
+    def plan_again() -> None:
+        task.pipe.record_format = Lines(newline="lf")
+        assert task.pipe.plan(clear_number=1).generation == 2
+
+    lost.meanwhile = plan_again
+    with pytest.raises(FencedError, match="generation 1"):
+        waits_here(task, lost)
+
+    assert not lost.work()
+    assert lost.killed == ["own"]
+
+
+def test_an_attempt_stops_its_own_application_although_the_ledger_is_lost(task: Task) -> None:
+    """What only the ledger knows, that a later try has adopted it, cannot happen without the ledger."""
+    lost = Losing()
+
+    def lose_the_ledger() -> None:
+        with task.pipe.env.ledger.writing() as connection:
+            connection.exec_driver_sql("ALTER TABLE groups RENAME TO lost")
+
+    lost.meanwhile = lose_the_ledger
+    with pytest.raises(BlockReadError, match="groups"):
+        waits_here(task, lost)
+
+    assert not lost.work()
+    assert lost.killed == ["own"]
+
+
+def test_a_generation_stops_the_driver_of_the_one_before_whose_worker_was_lost(task: Task) -> None:
+    """Nobody else would: the driver knows no ledger."""
+    before = task.start()
+    task.pipe.record_format = Lines(newline="lf")
+    after = Task(pipe=task.pipe, cluster=task.cluster, ref=task.pipe.plan(clear_number=1), clear_number=1)
+    after.start()
+
+    assert read_stop(task.pipe.env.stores, before.submission) == "generation 2 has taken over"
+    assert task.cluster.killed == [before.application]
+    assert [task.cluster.work(), task.cluster.work()] == [False, True]
+    after.finish()
+    assert after.publishes(*ALL)

@@ -1,0 +1,45 @@
+"""Stopping drivers that work on a cluster for a try or a generation that is over; they are fenced all the same."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import cast
+
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.exchange.layout import attempt_folder, window_folder
+from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.exchange.results import SPEC_NAME
+from airflow_provider_blockread.exchange.signs import write_stop
+from airflow_provider_blockread.ledger.model import GroupRef, Window
+from airflow_provider_blockread.ledger.windows.generations import get_generation
+from airflow_provider_blockread.ledger.windows.groups import running_before
+from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.steps.model import DetachedSubmitter, Environment, Submitter
+
+
+def stop_driver(
+    env: Environment, submitter: Submitter, submission: Submission, application: str | None, why: str
+) -> None:
+    """Stop a driver by a file, and by its cluster where that can be asked; a store or cluster that is away is let be.
+
+    Args:
+        env: the stores.
+        submitter: asks the cluster.
+        submission: what the driver runs.
+        application: its id on the cluster; None for what the submitter has submitted last.
+        why: for the driver's log.
+    """
+    with suppress(BlockReadError):
+        write_stop(env.stores, submission, why)
+    if not submitter.keeps_secrets:  # else drivers are children of the submitter, and end with it
+        cast("DetachedSubmitter", submitter).kill(application)
+
+
+def stop_superseded(env: Environment, submitter: Submitter, window: Window, ref: GroupRef) -> None:
+    """Stop the drivers that read a group for generations before, whose workers were lost and could not stop them."""
+    for row in running_before(env.ledger, ref):
+        options = GenerationOptions.from_json(get_generation(env.ledger, window.id, row.ref.generation).options)
+        place = window_folder(options.sink.work_area, window.feed, window.id)
+        folder = attempt_folder(place, row.ref.generation, row.ref.group, row.epoch)
+        submission = Submission(spec_uri=f"{folder}/{SPEC_NAME}", spec_hash=row.spec_hash or "")
+        stop_driver(env, submitter, submission, row.application, f"generation {ref.generation} has taken over")
