@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.errors import BlockReadError, RecordError
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import MAX_RECORD_BYTES, ByteSource, too_long
 from airflow_provider_blockread.records.model import Chunk, Walk
@@ -21,7 +22,27 @@ def first_start(source: ByteSource, fmt: RecordFormat, offset: int, state: int) 
     """Return the first record start at or after `offset`, between the data offset and the file's end."""
     if offset <= source.data_offset:
         return min(source.data_offset, source.size)
-    return source.size if offset >= source.size else fmt.cut(source, offset, state)
+    if offset >= source.size:
+        return source.size
+    with naming_place(source, fmt, offset):
+        return fmt.cut(source, offset, state)
+
+
+@contextmanager
+def naming_place(source: ByteSource, fmt: RecordFormat, offset: int) -> Iterator[None]:
+    """Raise what a format fails with, as one of a user may with anything, as an error that names the file and byte.
+
+    Raises:
+        RecordError: in place of any other error but those of the store.
+    """
+    try:
+        yield
+    except (BlockReadError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        what = f"format {fmt.name} fails at byte {offset * source.unit_bytes} ({type(error).__name__}: {error})"
+        msg = f"{source.name}: {what}; correct the file, or the class of the format"
+        raise RecordError(msg) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +118,20 @@ def _read_records(source: ByteSource, fmt: RecordFormat, position: int, limits: 
     while True:
         buffer = source.read(position, position + want)
         final = position + len(buffer) >= source.size
-        try:
-            walk = fmt.walk(buffer, final=final)
-        except RecordError as error:
-            msg = f"{source.name}: the {fmt.name} record {_where(source, fmt, buffer, position)}: {error}"
-            raise RecordError(msg) from error
+        with naming_place(source, fmt, position):
+            try:
+                walk = fmt.walk(buffer, final=final)
+            except RecordError as error:
+                msg = f"{source.name}: the {fmt.name} record {_where(source, fmt, buffer, position)}: {error}"
+                raise RecordError(msg) from error
         if len(walk.nexts):
+            if not 0 < walk.nexts[0] <= walk.nexts[-1] <= len(buffer):
+                start, found = position * source.unit_bytes, f"{walk.nexts[0]} and {walk.nexts[-1]} of {len(buffer)}"
+                msg = (
+                    f"{source.name}: format {fmt.name} walks from byte {start} to records whose first and last end at"
+                    f" {found} bytes; correct the class of the format"
+                )
+                raise RecordError(msg)
             return buffer, walk
         if final:
             where = _where(source, fmt, buffer, position)

@@ -18,7 +18,7 @@ from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoder, Offsets
 from airflow_provider_blockread.records.reading import chunks_of
-from airflow_provider_blockread.records.walking import WalkLimits, first_start, join_chunks
+from airflow_provider_blockread.records.walking import WalkLimits, first_start, join_chunks, naming_place
 
 _BYTES_A_COLUMN = 2**10  # decoded at once: each column has a fixed cost for each batch
 _MOST_BYTES = 16 * 2**20
@@ -150,7 +150,8 @@ class BlockReader:
             tally.skipped_records += chunk.skipped_records
             tally.skipped_bytes += chunk.skipped_bytes
             if len(chunk.starts):
-                rows = self._decode(file.decoder, chunk, block, tally)
+                with naming_place(file.source, file.fmt, chunk.offset):
+                    rows = self._decode(file.decoder, chunk, block, tally)
                 if rows.batch.num_rows:
                     yield rows
                 tally.last_record = chunk.offset + int(chunk.starts[-1])

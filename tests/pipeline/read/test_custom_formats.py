@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -163,6 +164,53 @@ class StateIsText(Good):
     initial_state = "start"  # type: ignore[assignment]
 
 
+class Stands(Good):
+    """A format whose records take no bytes."""
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Return a record where the buffer begins."""
+        del final
+        ends = np.zeros(1 if buffer else 0, np.int64)
+        return Walk(ends=ends, nexts=ends)
+
+
+class Overshoots(Good):
+    """A format whose records may end behind the buffer."""
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Return a record of nine bytes, as if there were so many."""
+        del final
+        ends = np.full(1 if buffer else 0, 9, np.int64)
+        return Walk(ends=ends, nexts=ends)
+
+
+class Trips(Good):
+    """A format that raises at a byte that it does not expect."""
+
+    def walk(self, buffer: bytes, *, final: bool) -> Walk:
+        """Return a record for each digit."""
+        int(buffer or b"0")
+        return super().walk(buffer, final=final)
+
+
+class CutTrips(Good):
+    """A format that raises where it looks for a record start."""
+
+    def cut(self, source: Any, offset: int, state: int) -> int:
+        """Raise."""
+        del source, state
+        raise KeyError(offset)
+
+
+class DecodesBadly(Good):
+    """A format whose decoder raises at records."""
+
+    def decoder(self) -> Any:
+        """Return a decoder that fails."""
+        made = super().decoder()
+        return SimpleNamespace(schema=made.schema, decode=lambda chunk: made.decode(chunk).no_such_member)
+
+
 a_function = Good.cut
 
 
@@ -217,3 +265,23 @@ def test_a_module_that_cannot_be_imported_is_refused_by_the_plan(
         here.plan()
 
     assert not here.work.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Stands", "format custom walks from byte 0 to records whose first and last end at 0 and 0 of 3 bytes"),
+        ("Overshoots", "format custom walks from byte 0 to records whose first and last end at 9 and 9 of 3 bytes"),
+        ("Trips", "format custom fails at byte 0 .ValueError: invalid literal for int"),
+        ("CutTrips", "format custom fails at byte 2 .KeyError: 2"),
+        ("DecodesBadly", "format custom fails at byte 0 .AttributeError: .*no_such_member"),
+    ],
+)
+def test_a_class_that_fails_in_a_file_is_an_error_at_its_byte(
+    here: Pipe, monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    """It neither hangs nor asks for a retry, and names the file."""
+    monkeypatch.setitem(sys.modules, _HERE, sys.modules[__name__])
+    here.put({"a": b"1x3"})
+    here.record_format, here.block_size = CustomFormat(path=f"{_HERE}:{name}"), 2 if name == "CutTrips" else 10
+    here.fails(RecordError, rf"/a: {message}.*correct the( file, or the)? class of the format")

@@ -201,5 +201,7 @@ RECORDS_SIDE: list[Entry] = [
         ": the {} record that",
         "It names the place of a record; the reason behind it names the remedy.",
     ),
+    Explained("records/walking.py", "correct the file, or", "custom formats of nearly all tests raise nothing"),
+    Explained("records/walking.py", "walks from byte", "custom formats of nearly all tests walk on"),
     Remedy("records/walking.py", "ends inside the", f"{RECORDS}::test_a_corrected_file_is_read"),
 ]
