@@ -37,6 +37,7 @@ def run_on_small_disk(folder: Path, size: str, code: str) -> str:
         mount,
         str(folder),
     ]
+    code += "; import os, sys; sys.stdout.flush(); os._exit(0)"  # before threads of libraries that outlive it
     done = subprocess.run(
         [*namespace, sys.executable, "-c", code], cwd=_ROOT, capture_output=True, text=True, check=False
     )

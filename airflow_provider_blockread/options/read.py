@@ -20,7 +20,9 @@ DEFAULT_CONNECTION = "spark_default"
 
 _MASTERS = ("local", "spark://", "yarn", "k8s://", "{{")  # those of Spark 4, or a template
 # As Spark's own spark.redaction.regex, with further keys and signatures of stores.
-_IS_SECRET = re.compile("secret|password|token|(access|account|encryption|private)[.]?key|[.]sas[.]", re.IGNORECASE)
+_IS_SECRET = re.compile(
+    "secret|password|token|(access|account|encryption|private)[.]?key|[.]sas[.]|[.]credential$", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ import json
 import os
 import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -46,8 +46,8 @@ class _Helper:
     async def start(cls, environment: Iterable[str] = ()) -> _Helper:
         path = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
         pipe = asyncio.subprocess.PIPE
-        return cls(
-            await asyncio.create_subprocess_exec(
+        starting = asyncio.create_task(
+            asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", _PROGRAM),
                 stdin=pipe,
                 stdout=pipe,
@@ -55,6 +55,11 @@ class _Helper:
                 env=inherited(os.environ, (*_FURTHER, *environment)) | {"PYTHONPATH": path},
             )
         )
+        try:
+            return cls(await asyncio.shield(starting))
+        except asyncio.CancelledError:  # which, while it starts a process, asyncio itself may wait for without end
+            await cls(await starting).end()
+            raise
 
     @property
     def lives(self) -> bool:
@@ -154,12 +159,12 @@ async def ask(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, 
 
 
 async def ask_alone(
-    request: dict[str, Any], log: Callable[[str], None], *, environment: Iterable[str] = ()
+    request: Callable[[], Awaitable[dict[str, Any]]], log: Callable[[str], None], *, environment: Iterable[str] = ()
 ) -> dict[str, Any]:
     """Return the answer of a helper of its own, for work that takes long; cancelling it lets the helper stop its work.
 
     Args:
-        request: of `steps.watch.serving`.
+        request: makes that of `steps.watch.serving` once it is this work's turn: credentials in it may expire.
         log: takes what the helper has to say meanwhile.
         environment: names and patterns of variables that it inherits besides the usual ones.
 
@@ -170,7 +175,7 @@ async def ask_alone(
     async with _helpers().alone:
         helper = await _Helper.start(environment)
         try:
-            found = await helper.ask(request, log)
+            found = await helper.ask(await request(), log)
         finally:
             await to_its_end(helper.leave(), within_s=2 * LEAVING_S)
     return _answer(found)

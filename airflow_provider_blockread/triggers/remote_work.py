@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Any, cast
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -64,7 +65,7 @@ class RemoteWorkTrigger(BaseTrigger):
         """Let a helper work, and yield one event: empty, or with the error."""
         job = cast("SparkJob", from_json(self.spark))
         try:
-            await ask_alone(await self._request("work"), self.log.info, environment=job.environment)
+            await ask_alone(partial(self._request, "work"), self.log.info, environment=job.environment)
         except BlockReadError as error:
             found = {"error": type(error).__name__, "message": str(error)}
         else:

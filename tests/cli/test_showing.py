@@ -39,7 +39,8 @@ def test_windows_show_names_the_part_of_a_file_that_is_read(place: Place) -> Non
     """Each window of a file in parts shows which bytes it reads."""
     place.put({"big.log": b"line\n" * 20})
     limits = ("--max-bytes", "40", "--block-size", "20", "--output", str(place.folder / "out"))
-    place.call("run", str(place.source), "--name", "logs", "--window", "first", *limits)
+    done = place.call("run", str(place.source), "--name", "logs", "--window", "first", *limits)
+    assert done.exit_code == 0, done.output
 
     shown = place.json("windows", "show", "first")
     assert [(part["start"], part["end"], part["records"]) for part in shown["parts"]] == [(0, 40, 8)]

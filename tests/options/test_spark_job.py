@@ -48,8 +48,14 @@ def test_settings_with_keys_of_stores_are_secret() -> None:
         "spark.hadoop.fs.azure.sas.fixed.token.lake.dfs.core.windows.net",
         "spark.hadoop.fs.s3a.encryption.key",
         "spark.hadoop.fs.gs.auth.service.account.private.key",
+        "spark.sql.catalog.prod.credential",
     )
-    shown = ("spark.hadoop.fs.azure.account.auth.type", "spark.hadoop.fs.s3a.endpoint", "spark.app.name")
+    shown = (
+        "spark.hadoop.fs.s3a.aws.credentials.provider",
+        "spark.hadoop.fs.azure.account.auth.type",
+        "spark.hadoop.fs.s3a.endpoint",
+        "spark.app.name",
+    )
     job = SparkJob(conf=dict.fromkeys((*keys, *shown), "x"))
 
     assert set(job.secrets) == set(keys)

@@ -148,3 +148,11 @@ def kills_spark_later(batch: pa.RecordBatch) -> pa.RecordBatch:
         command = f"sleep 0.05; kill -9 {executor.pid}"
         subprocess.Popen(["/bin/sh", "-c", command], start_new_session=True)
     return batch
+
+
+def takes_few(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Fail on a batch of more records than the environment allows."""
+    if batch.num_rows > int(os.environ["MOST_RECORDS"]):
+        msg = "too many"
+        raise ValueError(msg)
+    return batch

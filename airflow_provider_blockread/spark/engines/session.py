@@ -84,7 +84,11 @@ def connect(server: Server, identity: str) -> SparkSession:
             raise TimeoutError(msg)
     [version] = found
     be_patient(session, _RUNNING)
-    _check_version(session, server, version)
+    try:
+        _check_version(session, server, version)
+    except OptionsError:
+        release(session)
+        raise
     return session
 
 

@@ -89,19 +89,29 @@ class UserFunction:
         return batch
 
     def _blame(self, rows: Rows, batch: pa.RecordBatch, error: Exception) -> FunctionError:
-        """Return an error with the first record on which alone the function raises."""
-        for index in range(batch.num_rows):
-            try:
-                self._function(batch.slice(index, 1))  # type: ignore[misc]
-            except Exception as alone:  # noqa: BLE001 - whatever the user's code raises
-                where, error = f"the record at byte {rows.offsets[index]}", alone
+        """Return an error with the first record on which alone the function raises, or the fewest found in halves."""
+        first, count = 0, batch.num_rows
+        while count > 1:
+            half = count // 2
+            for begin, size in ((first, half), (first + half, count - half)):
+                if (again := self._raised(batch.slice(begin, size))) is not None:
+                    first, count, error = begin, size, again
+                    break
+            else:
                 break
-        else:
-            where = f"the batch of {batch.num_rows} records from byte {rows.offsets[0]} on"
+        place = f"byte {rows.offsets[first]}"
+        where = f"the record at {place}" if count == 1 else f"the batch of {count} records from {place} on"
         return FunctionError(
             f"{self._option} raised {type(error).__name__}: {error}{_place(error)} on {where} of {rows.blocks[0]};"
             " correct the function and clear the run"
         )
+
+    def _raised(self, batch: pa.RecordBatch) -> Exception | None:
+        try:
+            self._function(batch)  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+            return error
+        return None
 
 
 def _place(error: Exception) -> str:

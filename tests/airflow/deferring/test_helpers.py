@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.options import IcebergSink, SparkJob
 from airflow_provider_blockread.steps.model import AsJson
 from airflow_provider_blockread.steps.watch import serving
@@ -84,6 +85,50 @@ def test_a_helper_reaches_the_catalog_of_a_connection(tmp_path: Path, monkeypatc
     assert request["access"] == {"lake": place}
     monkeypatch.setitem(serving.TASKS, "look", lambda env, _: Looked(empty=env.sink(sink).is_empty()))
     assert serving.answer(request | {"do": "look"}, print) == {"answer": {"empty": True}}
+
+
+def test_work_that_waits_for_its_turn_makes_its_request_then() -> None:
+    """Credentials in a request may expire while other work goes on for hours."""
+    made = []
+
+    async def request() -> dict[str, Any]:
+        made.append("made")
+        return {"do": "nothing"}
+
+    async def waited() -> list[str]:
+        turns = helpers._helpers().alone
+        for _ in range(helpers.MOST_ALONE):
+            await turns.acquire()
+        work = asyncio.create_task(helpers.ask_alone(request, print))
+        await asyncio.sleep(0.1)
+        before = list(made)
+        turns.release()
+        with pytest.raises(BlockReadError):
+            await work
+        return before
+
+    assert asyncio.run(waited()) == []
+    assert made == ["made"]
+
+
+@pytest.mark.parametrize("turns", range(8))
+def test_work_is_cancelled_while_its_helper_starts(turns: int) -> None:
+    """It ends, and leaves no process; asyncio's own start of a process may hang then."""
+
+    async def request() -> dict[str, Any]:
+        return {"do": "list"}
+
+    async def cancelled() -> None:
+        work = asyncio.create_task(helpers.ask_alone(request, print))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        work.cancel()
+        await asyncio.wait([work], timeout=60)
+        assert work.cancelled()
+
+    asyncio.run(cancelled())
+    started = [child for child in psutil.Process().children() if "steps.watch.serving" in " ".join(child.cmdline())]
+    assert started == []
 
 
 def test_a_driver_on_spark_connect_inherits_what_its_job_names(tmp_path: Path) -> None:

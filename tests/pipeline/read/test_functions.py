@@ -94,6 +94,19 @@ def test_function_that_raises_names_the_record(pipe: Pipe, block_size: int) -> N
     assert pipe.published() == []
 
 
+@pytest.mark.parametrize(("most", "blamed"), [("1", 2), ("3", 5), ("9", 10)])
+def test_function_that_fails_on_no_record_alone(
+    here: Pipe, monkeypatch: pytest.MonkeyPatch, most: str, blamed: int
+) -> None:
+    """The error names a batch on which it fails, and on no half of it."""
+    here.put({"a": b"0\n" * 10})
+    here.function = ArrowFunction("user_functions:takes_few")
+    monkeypatch.setenv("MOST_RECORDS", most)
+
+    with pytest.raises(FunctionError, match=rf"too many \(.*\) on the batch of {blamed} records from byte 0 on of"):
+        here.run()
+
+
 def test_function_must_return_a_batch(here: Pipe) -> None:
     """A function that returns something else is refused by name."""
     here.put({"a": b"1\n"})
