@@ -36,9 +36,9 @@ from airflow_provider_blockread.storage import Stores
 
 #: The module and class of each table format, whose library is loaded only where commits are made, and its extra.
 _FORMATS: dict[type[Sink], tuple[str, str]] = {
-    DeltaSink: ("delta:DeltaLake", "delta"),
-    IcebergSink: ("iceberg:IcebergTable", "iceberg"),
-    PostgresSink: ("postgres:PostgresTable", "postgres-table"),
+    DeltaSink: ("delta.table:DeltaLake", "delta"),
+    IcebergSink: ("iceberg.table:IcebergTable", "iceberg"),
+    PostgresSink: ("postgres.table:PostgresTable", "postgres-table"),
 }
 
 

@@ -21,7 +21,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.overlap import THREAD
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.sinks.protocol import Applied, Marker
-from airflow_provider_blockread.sinks.tables.delta import _State as _DeltaState
+from airflow_provider_blockread.sinks.tables.delta.table import _State as _DeltaState
 from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.storage.stores import Stores
 from tests.crash.sites import READ_ONLY, running_site

@@ -38,7 +38,7 @@ _CHANGES = {
     "remove_folder",
 }
 _STEPS = {"write_bytes", "replace", "unlink", "mkdir", "copyfile", "rmtree", "link"}
-_TABLES = {("sinks.tables.table", "_commit"), ("sinks.tables.delta", "_add_columns")}
+_TABLES = {("sinks.tables.table", "_commit"), ("sinks.tables.delta.table", "_add_columns")}
 _BOTH_SIDES = ("commit", "store", "table")
 
 #: Statements that only answer what people ask; they change nothing, and are no fault points.

@@ -9,9 +9,9 @@ from tests.crash.sites import all_sites
 
 LATE = (
     "adbc_driver_postgresql.dbapi",
-    "airflow_provider_blockread.sinks.tables.delta",
-    "airflow_provider_blockread.sinks.tables.iceberg",
-    "airflow_provider_blockread.sinks.tables.postgres",
+    "airflow_provider_blockread.sinks.tables.delta.table",
+    "airflow_provider_blockread.sinks.tables.iceberg.table",
+    "airflow_provider_blockread.sinks.tables.postgres.table",
     "alembic.command",
     "alembic.runtime.migration",
     "psycopg",

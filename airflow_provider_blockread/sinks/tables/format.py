@@ -58,6 +58,7 @@ class Snapshot(Protocol):
 
     version: str
     columns: tuple[str, ...]  # their names
+    needed: tuple[str, ...]  # names of those that may not be null
 
     @property
     def field_ids(self) -> FieldIds | None:

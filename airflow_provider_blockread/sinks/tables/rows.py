@@ -11,8 +11,9 @@ from airflow_provider_blockread.errors import FunctionError, RowError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, Writer
+from airflow_provider_blockread.sinks.tables.files import require_files
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, Snapshot
-from airflow_provider_blockread.sinks.tables.postgres_types import misfit
+from airflow_provider_blockread.sinks.tables.postgres.types import misfit
 from airflow_provider_blockread.sinks.tables.table import Table
 
 
@@ -39,7 +40,7 @@ class RowTable(Table):
     ) -> Files:
         """Return all files: what they replace are all rows of the window."""
         del marker, at
-        self._require_files(new)
+        require_files(self._stores, self.uri, new)
         schema = self._schema(new, snapshot)
         known = earlier.by_uri
         live = set() if snapshot is None else snapshot.live(known)

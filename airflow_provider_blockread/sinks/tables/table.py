@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -19,7 +18,6 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import (
     BlockReadError,
     ExchangeError,
-    FileMissingError,
     OptionsError,
     ProofError,
     TransientError,
@@ -34,6 +32,7 @@ from airflow_provider_blockread.sinks.parquet import parquet_writer, read_footer
 from airflow_provider_blockread.sinks.partitions import check_partitions
 from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.statistics import misfit
+from airflow_provider_blockread.sinks.tables.files import misplaced_nulls, require_files
 from airflow_provider_blockread.sinks.tables.format import (
     WINDOW,
     Deletion,
@@ -123,10 +122,10 @@ class Table:
         """Look for the marker in the table, and for the files that it would name."""
         snapshot = self._format.load()
         at = None if snapshot is None else snapshot.marker(marker)
-        if at == marker.number or (at or 0) > marker.number:
+        if snapshot is not None and at is not None and _is_past(snapshot, step, marker, at):
             return State.APPLIED if at == marker.number or step.action == "remove" else State.UNKNOWN
         try:
-            self._require_files(step.new if snapshot is None else _absent(snapshot, step.new))
+            require_files(self._stores, self.uri, step.new if snapshot is None else _absent(snapshot, step.new))
         except BlockReadError as error:
             if isinstance(error, TransientError):
                 raise
@@ -144,7 +143,7 @@ class Table:
         for _ in self._tries():
             snapshot = self._format.load()
             at = None if snapshot is None else snapshot.marker(marker)
-            if snapshot is not None and at is not None and at >= marker.number:
+            if snapshot is not None and at is not None and _is_past(snapshot, step, marker, at):
                 still_mine()
                 self._refuse_overtaken(at, marker)
                 return Applied(version=snapshot.version, schema_changes=snapshot.schema_changes(marker))
@@ -203,46 +202,25 @@ class Table:
             if gone := sorted(needed - live):
                 rows = sum(known[uri].rows for uri in published | (live & known.keys()))
                 self._require_deletion(snapshot, gone)
-                self._require_files(new)
+                require_files(self._stores, self.uri, new)
                 deletion = Deletion(window=marker.window, rows=rows)
                 return Files(add=new, remove=(), schema=self._schema(new, snapshot), delete=deletion)
         add = [file for file in new if file.uri not in live]
-        self._require_files(add)
+        require_files(self._stores, self.uri, add)
         schema = self._schema(add, snapshot)
         return Files(add=add, remove=[known[uri] for uri in sorted(live - wanted)], schema=schema)
 
     def _schema(self, add: Sequence[OutputFile], snapshot: Snapshot | None) -> pa.Schema | None:
         """Return the schema of new files, if the table takes it."""
         schema = read_footer(self._stores, add[0]).schema.to_arrow_schema() if add else None
-        if schema is not None and snapshot is not None and (problem := snapshot.refuse(schema)):
+        if schema is None or snapshot is None:
+            return schema
+        if problem := snapshot.refuse(schema):
             raise ProofError(problem)
+        if problem := misplaced_nulls(self._stores, add, snapshot.needed):
+            msg = f"{self.uri}: {problem}, which may not be null; leave such rows out, or change the table's column"
+            raise ProofError(msg)
         return schema
-
-    def _require_files(self, files: Sequence[OutputFile]) -> None:
-        """Refuse files that are gone, or are not as their tasks wrote them."""
-        for file, size in zip(files, self._sizes(files), strict=True):
-            if size is None:
-                msg = (
-                    f"{file.uri} is gone and {self.uri} does not hold it; clear the run from its plan on, unless"
-                    " another writer has compacted the table meanwhile and the window's rows are in it, or they"
-                    " would be in it twice"
-                )
-                raise ProofError(msg)
-            if size != file.size:
-                msg = f"{file.uri} has {size} bytes instead of {file.size}; clear the group that wrote it"
-                raise ProofError(msg)
-
-    def _sizes(self, files: Sequence[OutputFile]) -> Iterable[int | None]:
-        if not files or uris.is_local(files[0].uri):
-            return map(self._size, files)
-        with ThreadPoolExecutor(_THREADS) as threads:
-            return list(threads.map(self._size, files))
-
-    def _size(self, file: OutputFile) -> int | None:
-        try:
-            return self._stores.stat(file.uri).size
-        except FileMissingError:
-            return None
 
     def _refuse_overtaken(self, at: int, marker: Marker) -> None:
         if at > marker.number:
@@ -280,6 +258,14 @@ class Table:
             if number:
                 time.sleep(random.uniform(0, min(_LONGEST_S, 0.01 * 2**number)))  # noqa: S311 - spreads writers
             yield number
+
+
+def _is_past(snapshot: Snapshot, step: Step, marker: Marker, at: int) -> bool:
+    """Return whether a table with this marker has made the change of a step, or a later one.
+
+    The marker of a removal may be that of the files in their place, which were published by another name of the table.
+    """
+    return at > marker.number or (at == marker.number and not (not step.new and snapshot.live({*step.earlier.by_uri})))
 
 
 def _absent(snapshot: Snapshot, files: Sequence[OutputFile]) -> list[OutputFile]:

@@ -10,7 +10,7 @@ import traceback
 import uuid
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +51,7 @@ class Server:
     url: str = field(repr=False)
 
     def __str__(self) -> str:
-        address = self.url.removeprefix("sc://")
-        return re.split(r"[/;?#]", address, maxsplit=1)[0].rpartition("@")[2]
+        return re.split(r"[/;?#]", self.url.removeprefix("sc://"), maxsplit=1)[0].rpartition("@")[2]
 
     @property
     def is_encrypted(self) -> bool:
@@ -82,13 +81,11 @@ def connect(server: Server, identity: str) -> SparkSession:
             abandon(session)
             msg = f"no answer within {_ANSWER_S:g} s"
             raise TimeoutError(msg)
-    [version] = found
     be_patient(session, _RUNNING)
-    try:
-        _check_version(session, server, version)
-    except OptionsError:
-        release(session)
-        raise
+    with ExitStack() as refused:
+        refused.callback(release, session)
+        _check_version(session, server, found[0])
+        refused.pop_all()
     return session
 
 
@@ -104,10 +101,10 @@ def _check_version(session: SparkSession, server: Server, theirs: str) -> None:
         try:
             session.createDataFrame(pa.table({"number": [0]}))
         except Exception as error:
-            series = "{}.{}".format(*_minor(theirs))
             msg = (
                 f"PySpark {pyspark.__version__} does not work with the Spark Connect server at {server}, which has"
-                f" Spark {theirs} ({reason_of(error)}); install pyspark-client=={series}.* here, or use a newer server"
+                f" Spark {theirs} ({reason_of(error)}); install"
+                f" pyspark-client=={theirs.rpartition('.')[0]}.* here, or use a newer server"
             )
             raise OptionsError(msg) from error
 
@@ -152,8 +149,7 @@ def be_patient(session: SparkSession, retries: int) -> None:
     """Let calls of a session be repeated this often while the server cannot be reached."""
     from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
 
-    policy = DefaultPolicy(max_retries=retries, max_backoff=_MAX_BACKOFF_MS)
-    session.client.set_retry_policies([policy])
+    session.client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=_MAX_BACKOFF_MS)])
 
 
 def equip(session: SparkSession, server: Server, conf: Mapping[str, str], files: Iterable[str]) -> None:

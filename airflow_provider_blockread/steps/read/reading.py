@@ -106,7 +106,8 @@ class Attempt:
             return None
         self._env.observer.count("read.retries", claim.epoch > 1)
         self._stop(f"epoch {claim.epoch} has taken over")
-        stop_superseded(self._env, self._submitter, self._window, self.ref)
+        if claim.ref.generation > 1:
+            stop_superseded(self._env, self._submitter, self._window, self.ref)
         return claim
 
     def run(self, claim: Claim, work: Callable[[Claim], T]) -> T | None:

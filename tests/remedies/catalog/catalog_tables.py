@@ -35,28 +35,40 @@ CATALOG: list[Entry] = [
     Remedy("sinks/archive.py", "but its index", f"{_MERGED}::test_what_was_harmed_is_not_published"),
     Remedy("sinks/archive.py", "is not published", f"{_MERGED}::test_an_index_that_is_gone_stops_a_publisher"),
     Explained(
-        "sinks/tables/delta.py", "cannot be read or written", "a store that fails; what retries it is tested of stores"
+        "sinks/tables/delta/table.py",
+        "cannot be read or written",
+        "a store that fails; retries are tested of stores",
     ),
-    Remedy("sinks/tables/delta.py", "access to the Delta table", f"{_ACCESS}::test_a_delta_table_that_is_denied"),
-    Remedy("sinks/tables/delta.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
-    Remedy("sinks/tables/iceberg_errors.py", "cannot be reached", f"{_ACCESS}::test_a_catalog_that_fails"),
-    Remedy("sinks/tables/iceberg_errors.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
+    Remedy("sinks/tables/delta/table.py", "access to the Delta table", f"{_ACCESS}::test_a_delta_table_that_is_denied"),
+    Remedy("sinks/tables/delta/table.py", "is append-only", f"{_DELTA}::test_an_append_only_table"),
+    Explained("sinks/tables/delta/table.py", "cannot commit to", "the tables of nearly all tests have other features"),
     Remedy(
-        "sinks/tables/iceberg_files.py",
+        "sinks/tables/table.py",
+        "leave such rows",
+        "tests/sinks/tables/test_table_rules.py::test_nulls_where_none_may_be",
+    ),
+    Remedy("sinks/tables/iceberg/errors.py", "cannot be reached", f"{_ACCESS}::test_a_catalog_that_fails"),
+    Remedy("sinks/tables/iceberg/errors.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
+    Remedy(
+        "sinks/tables/iceberg/files.py",
         "has other column ids",
         f"{_IDS}::test_a_column_that_another_writer_makes_again",
     ),
-    Remedy("sinks/tables/iceberg.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"),
-    Remedy("sinks/tables/postgres.py", "does not take the rows", f"{_POSTGRES}::test_rows_that_a_constraint_refuses"),
-    Remedy("sinks/tables/postgres.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),
     Remedy(
-        "sinks/tables/postgres.py",
+        "sinks/tables/iceberg/table.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"
+    ),
+    Remedy("sinks/tables/postgres/table.py", "not take the rows", f"{_POSTGRES}::test_rows_that_a_constraint_refuses"),
+    Remedy("sinks/tables/postgres/table.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),
+    Remedy(
+        "sinks/tables/postgres/table.py",
         "the database's disk is full",
         f"{_FULL}::test_a_window_is_whole_once_there_is_space",
     ),
-    Remedy("sinks/tables/postgres.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
+    Remedy("sinks/tables/postgres/table.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
     Explained(
-        "sinks/tables/postgres.py", "that ledger", "which ledger published the rows is a fact that nobody can change"
+        "sinks/tables/postgres/table.py",
+        "that ledger",
+        "which ledger published the rows is a fact",
     ),
     Remedy(
         "sinks/matching.py", "does not distinguish", f"{_MATCHING}::test_columns_of_a_table_that_differ_by_case_only"
@@ -91,8 +103,8 @@ CATALOG: list[Entry] = [
         "results name what this package's writer has named, and are sealed",
     ),
     Remedy("sinks/tables/table.py", "retry when they are done", f"{_DELTA}::test_a_table_that_stays_busy"),
-    Remedy("sinks/tables/table.py", "does not hold it", f"{_COMMITS}::test_staged_files_are_lost"),
-    Remedy("sinks/tables/table.py", "instead of", f"{_COMMITS}::test_staged_files_are_lost"),
+    Remedy("sinks/tables/files.py", "does not hold it", f"{_COMMITS}::test_staged_files_are_lost"),
+    Remedy("sinks/tables/files.py", "instead of", f"{_COMMITS}::test_staged_files_are_lost"),
     Explained(
         "sinks/tables/table.py",
         "or a later change",
@@ -104,7 +116,7 @@ CATALOG: list[Entry] = [
         f"{_REWRITTEN}::test_rows_that_are_not_those_that_were_published",
     ),
     Explained(
-        "sinks/tables/delta_rows.py",
+        "sinks/tables/delta/rows.py",
         "by a deletion vector",
         "deltalake writes none; engines that do are not to be had here",
     ),

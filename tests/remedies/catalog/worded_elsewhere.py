@@ -68,7 +68,7 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         ("tests/sinks/test_text.py::test_columns_are_refused_before_anything_is_read",),
     ),
     ("sinks/tables/rows.py", "write"): (
-        "`misfit` of sinks/tables/postgres_types.py",
+        "`misfit` of sinks/tables/postgres/types.py",
         (f"{_POSTGRES}::test_a_type_that_it_does_not_hold", f"{_POSTGRES}::test_a_name_that_it_does_not_take"),
     ),
     ("sinks/tables/table.py", "prepare"): _TABLES,

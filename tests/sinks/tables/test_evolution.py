@@ -15,7 +15,7 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.evolution import Evolution
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Applied
-from airflow_provider_blockread.sinks.tables.postgres import PostgresTable
+from airflow_provider_blockread.sinks.tables.postgres.table import PostgresTable
 from tests.postgres import own_postgres
 from tests.sinks.kinds import KINDS, Bench, opened_iceberg
 

@@ -21,7 +21,7 @@ from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import FieldIds, OutputFile
 from airflow_provider_blockread.sinks.columnar.field_ids import ids_of, with_ids, without_ids
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.tables.iceberg_files import field_ids
+from airflow_provider_blockread.sinks.tables.iceberg.files import field_ids
 from tests.sinks.kinds import Bench, opened_iceberg
 
 _NESTED = pa.schema(

@@ -16,7 +16,7 @@ from pyiceberg.table import Table
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.options import IcebergSink
 from airflow_provider_blockread.sinks.registry import make_sink
-from airflow_provider_blockread.sinks.tables.iceberg import IcebergTable
+from airflow_provider_blockread.sinks.tables.iceberg.table import IcebergTable
 from tests.sinks.kinds import STORES, Bench, opened_iceberg, racing
 
 

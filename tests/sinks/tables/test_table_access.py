@@ -16,7 +16,7 @@ from pyiceberg.utils.config import Config
 from airflow_provider_blockread.errors import OptionsError, TransientError
 from airflow_provider_blockread.options import DeltaSink, IcebergSink
 from airflow_provider_blockread.sinks.registry import make_sink
-from airflow_provider_blockread.sinks.tables.iceberg import IcebergTable
+from airflow_provider_blockread.sinks.tables.iceberg.table import IcebergTable
 from airflow_provider_blockread.storage import Stores
 from tests.sinks.kinds import STORES
 

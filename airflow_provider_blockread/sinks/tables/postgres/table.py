@@ -24,9 +24,9 @@ from airflow_provider_blockread.options import PostgresSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Change, Marker
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, TableChangedError
-from airflow_provider_blockread.sinks.tables.postgres_connections import Connections
-from airflow_provider_blockread.sinks.tables.postgres_sql import COLUMNS, MAKE_WINDOWS, RECORD, Column, Held, quoted
-from airflow_provider_blockread.sinks.tables.postgres_types import column_type, fits, sent, widens
+from airflow_provider_blockread.sinks.tables.postgres.connections import Connections
+from airflow_provider_blockread.sinks.tables.postgres.sql import COLUMNS, MAKE_WINDOWS, RECORD, Column, Held, quoted
+from airflow_provider_blockread.sinks.tables.postgres.types import column_type, fits, sent, widens
 from airflow_provider_blockread.storage import Stores
 
 _WINDOWS = "blockread_windows"
@@ -168,6 +168,7 @@ class _State:
     """The table as it was found."""
 
     field_ids = None
+    needed = ()  # the database looks for nulls itself
 
     def __init__(self, table: PostgresTable, oid: int, columns: dict[str, Column]) -> None:
         self._table, self._oid, self._columns = table, oid, columns

@@ -31,7 +31,7 @@ from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
-from airflow_provider_blockread.sinks.tables.iceberg_commit import (
+from airflow_provider_blockread.sinks.tables.iceberg.commit import (
     EVOLVED,
     Change,
     HeldFile,
@@ -40,9 +40,9 @@ from airflow_provider_blockread.sinks.tables.iceberg_commit import (
     property_of,
     version_of,
 )
-from airflow_provider_blockread.sinks.tables.iceberg_errors import explained
-from airflow_provider_blockread.sinks.tables.iceberg_files import add_partitions, field_ids, partitions_of, written
-from airflow_provider_blockread.sinks.tables.iceberg_types import column_type, fits, widens
+from airflow_provider_blockread.sinks.tables.iceberg.errors import explained
+from airflow_provider_blockread.sinks.tables.iceberg.files import add_partitions, field_ids, partitions_of, written
+from airflow_provider_blockread.sinks.tables.iceberg.types import column_type, fits, widens
 from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
 
@@ -166,6 +166,7 @@ class _State:
         self._held = dict[str, HeldFile | None]()  # by URI; None of files that are known to be in no manifest
         self.version = version_of(table)
         self.columns = tuple(field.name for field in table.schema().fields)
+        self.needed = tuple(field.name for field in table.schema().fields if field.required)
 
     @property
     def field_ids(self) -> FieldIds:

@@ -21,12 +21,12 @@ from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
-from airflow_provider_blockread.sinks.tables.delta_rows import RowDeletion
+from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion
+from airflow_provider_blockread.sinks.tables.delta.rules import unfollowed_rule
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.storage import Stores, uris
 from airflow_provider_blockread.storage.backends.registry import table_options
 
-_CONSTRAINT = "delta.constraints."
 _ADDED = "blockread.schema"  # which columns a commit has added
 _CHANGE = "blockread.change"
 _RECENT = 100  # versions, among which a commit of just now is looked for
@@ -128,6 +128,7 @@ class _State:
         self._lake, self._table = lake, table
         self.version = str(table.version())
         self.columns = tuple(field.name for field in table.schema().fields)
+        self.needed = tuple(field.name for field in table.schema().fields if not field.nullable)
 
     def marker(self, marker: Marker) -> int | None:
         """Return the version of the window's transaction."""
@@ -149,11 +150,9 @@ class _State:
 
     def refuse(self, schema: pa.Schema) -> str:
         """Return in words what the table demands of rows, and these do not fulfil."""
-        name, properties = self._lake.uri, self._table.metadata().configuration
-        if ruled := sorted(key.removeprefix(_CONSTRAINT) for key in properties if key.startswith(_CONSTRAINT)):
-            return f"{name} has a constraint {ruled[0]!r}, which a file cannot be checked against; drop the constraint"
-        if properties.get("delta.columnMapping.mode", "none") != "none":
-            return f"{name} maps its columns to other names in files, which are written without; choose another table"
+        name = self._lake.uri
+        if rule := unfollowed_rule(self._table, name):
+            return rule
         partitions = self._table.metadata().partition_columns
         if partitions != self._lake.partition_by:
             return f"{name} is partitioned by {', '.join(partitions) or 'nothing'}; give partition_by the same columns"
@@ -185,6 +184,7 @@ class _State:
         with lake.explained(), self._without_rows(files) as (add, remove):
             actions: list[AddAction | RemoveAction] = [lake.added(file, marker) for file in add]
             actions += [RemoveAction(lake.path_of(uri), True, _ms(marker)) for uri in remove]  # noqa: FBT003 - takes no names
+            added = False
             try:
                 added, changes = self._add_columns(files.schema, marker)
                 self._table.create_write_transaction(
@@ -195,8 +195,17 @@ class _State:
                     commit_properties=_properties(marker),
                 )
             except CommitFailedError as error:
+                self._require_race(error, int(self.version) + added)
                 raise TableChangedError from error
         return Applied(version=str(int(self.version) + 1 + added), schema_changes=changes)
+
+    def _require_race(self, error: CommitFailedError, version: int) -> None:
+        """Refuse a table that the library does not commit to although nobody else has committed meanwhile."""
+        newest = self._lake.load()
+        if newest is not None and int(newest.version) <= version:
+            why = _first_line(error)
+            msg = f"{self._lake.uri}: deltalake cannot commit to this table ({why}); choose another table"
+            raise OptionsError(msg) from error
 
     @contextmanager
     def _without_rows(self, files: Files) -> Iterator[tuple[Sequence[OutputFile], Sequence[str]]]:

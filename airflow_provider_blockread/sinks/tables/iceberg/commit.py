@@ -15,7 +15,7 @@ from pyiceberg.table.update.snapshot import UpdateSnapshot
 from airflow_provider_blockread.sinks.evolution import Evolution
 from airflow_provider_blockread.sinks.protocol import Marker
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Deletion, Files
-from airflow_provider_blockread.sinks.tables.iceberg_files import data_files
+from airflow_provider_blockread.sinks.tables.iceberg.files import data_files
 from airflow_provider_blockread.storage import Stores
 
 #: The key of a snapshot's summary that says how its commit has changed the schema.

@@ -1,0 +1,27 @@
+"""What a Delta table demands of those who write its files, as far as files cannot be checked against it."""
+
+from __future__ import annotations
+
+from deltalake import DeltaTable
+
+_CONSTRAINT = "delta.constraints."
+#: Keys of a field's metadata, and what they make of its column.
+_RULES = {
+    "delta.invariants": "an invariant of",
+    "delta.generationExpression": "the generated",
+    "delta.identity.": "the identity",
+}
+
+
+def unfollowed_rule(table: DeltaTable, name: str) -> str:
+    """Return in words which rule of a table files would not follow; empty if it has none."""
+    properties = table.metadata().configuration
+    if ruled := sorted(key.removeprefix(_CONSTRAINT) for key in properties if key.startswith(_CONSTRAINT)):
+        return f"{name} has a constraint {ruled[0]!r}, which a file cannot be checked against; drop the constraint"
+    if properties.get("delta.columnMapping.mode", "none") != "none":
+        return f"{name} maps its columns to other names in files, which are written without; choose another table"
+    for field in table.schema().fields:
+        for key, rule in _RULES.items():
+            if any(found.startswith(key) for found in field.metadata):
+                return f"{name} has {rule} column {field.name!r}, which files do not follow; choose another table"
+    return ""

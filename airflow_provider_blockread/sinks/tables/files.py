@@ -1,0 +1,71 @@
+"""What is checked of files before a commit names them: they are as their tasks wrote them, and hold what they may."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from airflow_provider_blockread.errors import FileMissingError, ProofError
+from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.sinks.parquet import read_footer
+from airflow_provider_blockread.storage import Stores, uris
+
+_THREADS = 16  # that look at files of a remote store
+
+
+def require_files(stores: Stores, table: str, files: Sequence[OutputFile]) -> None:
+    """Refuse files that are gone, or are not as their tasks wrote them.
+
+    Raises:
+        ProofError: naming the file.
+    """
+    for file, size in zip(files, _sizes(stores, files), strict=True):
+        if size is None:
+            msg = (
+                f"{file.uri} is gone and {table} does not hold it; clear the run from its plan on, unless another"
+                " writer has compacted the table meanwhile and the window's rows are in it, or they would be in it"
+                " twice"
+            )
+            raise ProofError(msg)
+        if size != file.size:
+            msg = f"{file.uri} has {size} bytes instead of {file.size}; clear the group that wrote it"
+            raise ProofError(msg)
+
+
+def _sizes(stores: Stores, files: Sequence[OutputFile]) -> Iterable[int | None]:
+    look = partial(_size, stores)
+    if not files or uris.is_local(files[0].uri):
+        return map(look, files)
+    with ThreadPoolExecutor(_THREADS) as threads:
+        return list(threads.map(look, files))
+
+
+def _size(stores: Stores, file: OutputFile) -> int | None:
+    try:
+        return stores.stat(file.uri).size
+    except FileMissingError:
+        return None
+
+
+def misplaced_nulls(stores: Stores, files: Iterable[OutputFile], needed: Sequence[str]) -> str:
+    """Return in words which file holds nulls in a needed column; empty if none does. Columns in columns are let be."""
+    for file in files:
+        for name in needed:
+            if count := _nulls(stores, file, name):
+                return f"{file.uri} holds {count:,} nulls in column {name!r}"
+    return ""
+
+
+def _nulls(stores: Stores, file: OutputFile, name: str) -> int:
+    values = dict(file.partition)
+    if name in values:
+        return file.rows if values[name] is None else 0
+    counted = file.statistics.get("nulls", {}).get(name)
+    if counted is not None:
+        return int(counted)
+    footer = read_footer(stores, file)  # has more columns than are reported
+    places = [place for place in range(footer.num_columns) if footer.schema.column(place).path == name]
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    found = [group.column(place).statistics for group in groups for place in places]
+    return sum(part.null_count for part in found if part is not None and part.has_null_count)

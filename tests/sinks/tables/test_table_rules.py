@@ -1,0 +1,116 @@
+"""What a table demands of its rows, which its files alone would break."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from pyiceberg.catalog import load_catalog
+
+from airflow_provider_blockread.errors import OptionsError, ProofError
+from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.sinks.protocol import State
+from tests.sinks.kinds import Bench, iceberg
+
+NEEDED = pa.schema([*(pa.field(f"c{number}", pa.int64()) for number in range(40)), pa.field("id", pa.int64(), False)])  # noqa: FBT003 - Arrow's
+IDS = pa.schema([pa.field("id", pa.int64())])
+
+
+def made(kind: str, place: str, schema: pa.Schema) -> Bench:
+    """Return a table that is there, made by another program."""
+    if kind == "delta":
+        DeltaTable.create(place, schema)
+    else:
+        option = iceberg(place)
+        catalog = load_catalog(option.catalog, **option.catalog_properties)
+        catalog.create_namespace("db")
+        catalog.create_table(option.uri, schema=schema)
+        catalog.close()
+    return Bench(kind, place)
+
+
+def publish(bench: Bench, rows: dict[str, Any], schema: pa.Schema) -> None:
+    """Publish rows as a window's only file."""
+    name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
+    writer = bench.sink.writer(bench.sink.prepare(schema, f"{bench.option.work_area}/stage"), name, schema)
+    writer.write(pa.RecordBatch.from_pydict(rows, schema=schema))
+    bench.apply(bench.steps(writer.close()))
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("schema", [NEEDED, pa.schema([NEEDED.field("id")])], ids=["of many columns", "alone"])
+def test_nulls_where_none_may_be(tmp_path: Path, kind: str, schema: pa.Schema) -> None:
+    """They are refused before the commit, whatever the number of the column."""
+    bench = made(kind, str(tmp_path / "out"), schema)
+    loose = pa.schema([field.with_nullable(True) for field in schema])  # noqa: FBT003 - Arrow's
+    rows = {name: [1, 2, 3] for name in schema.names}
+    with pytest.raises(ProofError, match=r"part-.* holds 2 nulls in column 'id', which may not be null"):
+        publish(bench, rows | {"id": [1, None, None]}, loose)
+    assert bench.sink.is_empty()
+
+    publish(bench, rows, loose)
+    assert not bench.sink.is_empty()
+
+
+def described(folder: Path, protocol: dict[str, Any], field: dict[str, Any], properties: dict[str, str]) -> Bench:
+    """Return a Delta table whose log says this of itself."""
+    fields = [{"name": "id", "type": "long", "nullable": True, "metadata": {}}, field] if field else []
+    fields = fields or [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]
+    about = {
+        "id": "x",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps({"type": "struct", "fields": fields}),
+        "partitionColumns": [],
+        "configuration": properties,
+        "createdTime": 0,
+    }
+    log = folder / "out" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.json").write_text(f"{json.dumps({'protocol': protocol})}\n{json.dumps({'metaData': about})}\n")
+    return Bench("delta", str(folder / "out"))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "version", "problem"),
+    [
+        ({"delta.invariants": '{"expression": {"expression": "x > 10"}}'}, 2, "has an invariant of column 'x'"),
+        ({"delta.generationExpression": "id * 2"}, 4, "has the generated column 'x'"),
+        ({"delta.identity.start": 1, "delta.identity.step": 1}, 6, "has the identity column 'x'"),
+    ],
+)
+def test_a_column_whose_values_the_table_makes(
+    tmp_path: Path, metadata: dict[str, Any], version: int, problem: str
+) -> None:
+    """Files would not follow its rule, and readers trust it."""
+    ruled = {"name": "x", "type": "long", "nullable": True, "metadata": metadata}
+    bench = described(tmp_path, {"minReaderVersion": 1, "minWriterVersion": version}, ruled, {})
+    with pytest.raises(OptionsError, match=f"{problem}, which files do not follow; choose another table"):
+        bench.sink.prepare(IDS, "")
+
+
+def test_a_feature_that_the_library_does_not_have(tmp_path: Path) -> None:
+    """The error says so, and not that others commit all the time."""
+    features = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking", "domainMetadata"]}
+    bench = described(tmp_path, features, {}, {"delta.enableRowTracking": "true"})
+    with pytest.raises(OptionsError, match=r"deltalake cannot commit to this table \(.*[Rr]owTracking"):
+        publish(bench, {"id": [1]}, IDS)
+
+
+def test_a_table_by_another_name(tmp_path: Path) -> None:
+    """What a window published by the one name is replaced by what it publishes by the other, also at a second try."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    before, after = (Bench("delta", str(tmp_path / name / "out")) for name in ("real", "link"))
+    files = before.publish("a")
+    new = after.stage("b", generation=2)
+    before.marker = after.marker
+    removal = before.sink.steps((), before.placed(files))
+    for _ in range(2):
+        after.apply(after.steps(new))
+        before.apply(removal)
+        assert before.values() == ["b", "b"]
+        assert before.states(removal) == [State.APPLIED]
