@@ -13,10 +13,17 @@ from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS, ColumnarSink, Sink
 from airflow_provider_blockread.options.values import parse_options
 
-_SECRET = re.compile(r"token|credential|secret|password|access[-_.]key|sas", re.IGNORECASE)
+#: Names of secrets; those of `tokenizer` and `sasl.mechanism` are none.
+_SECRET = re.compile(
+    r"token(?![a-z])|credential|secret|passw|passphrase|(?<![a-z])(?:pwd|sas)(?![a-z])|cookie|authorization"
+    r"|(?:access|account|api|private|encryption)[-_.]?key|connection[-_.]?string",
+    re.IGNORECASE,
+)
+#: Values that are or hold one: a URL, a header, what a database or a store is reached with.
 _PASSWORD = re.compile(
-    r"[\w.+-]+://[^/@:]*:[^/@]+@|.*[?&\s]password=|(?i:bearer) +\S|(?i:basic) +[\w+/]{12,}=*$"
-)  # a URL or header with one
+    r"^[\w.+-]+://[^/@:]*:[^/@]+@|(?:^|[?&;\s])(?:ssl)?password\s*=|[?&]sig=|(?i:AccountKey|SharedAccessSignature)="
+    r"|^(?i:bearer) +\S|^(?i:basic) +[\w+/]{12,}=*$"
+)
 
 
 @dataclass(frozen=True)
@@ -84,8 +91,12 @@ class IcebergSink(FileTableSink):
         if "." not in self.uri.strip("."):
             msg = f"iceberg: {self.uri!r} must name a table with its namespace, as in db.events"
             raise OptionsError(msg)
-        for name, value in self.catalog_properties.items():
-            refuse_secret(f"iceberg: catalog property {name}", name, value)
+        properties: Mapping[str, object] = self.catalog_properties  # as a DAG may give them
+        for name, value in properties.items():
+            refuse_secret(f"iceberg: catalog property {name}", name, str(value))
+            if not isinstance(value, str):
+                msg = f"iceberg: catalog property {name} must be text, not {value!r}; write it as {str(value)!r}"
+                raise OptionsError(msg)
             if name.startswith("py-"):  # Airflow's web server loads the catalog, too, and must run no user's code
                 msg = (
                     f"iceberg: catalog property {name} names code, which options must not; put it into the Airflow"
@@ -265,7 +276,7 @@ def refuse_secret(what: str, name: str, value: str) -> None:
     Raises:
         OptionsError: naming the option, not the value.
     """
-    if _SECRET.search(name) or _PASSWORD.match(value):
+    if _SECRET.search(name) or _PASSWORD.search(value):
         msg = (
             f"{what} holds a secret, which manifests would store; put it into an Airflow connection, or into an"
             " environment variable that the library reads"

@@ -39,8 +39,8 @@ def misfit(schema: pa.Schema) -> str:
     for field in schema:
         if (found := _unheld(field.type)) is not None:
             return (
-                f"column {field.name!r} has type {found}, which tables do not hold; cast it in the function, or declare"
-                " another type"
+                f"column {field.name!r} has type {found}, which tables do not hold; cast it in the function (times to"
+                " UTC), or declare another type"
             )
     return ""
 
@@ -53,6 +53,8 @@ def _unheld(kind: pa.DataType) -> pa.DataType | None:
         return _unheld(kind.key_type) or _unheld(kind.item_type)
     if pa.types.is_struct(kind):
         return next((found for field in kind if (found := _unheld(field.type)) is not None), None)
+    if (pa.types.is_timestamp(kind) and kind.tz not in {None, "UTC"}) or (pa.types.is_decimal(kind) and kind.scale < 0):
+        return kind
     return None if any(is_held(kind) for is_held in _HELD) else kind
 
 

@@ -94,6 +94,10 @@ def test_a_path_must_name_a_class_and_options_hold_no_secret() -> None:
     for secret in (
         {"api_token": "x"},
         {"auth": [{"password": "x"}]},
+        {"api_key": "x"},
+        {"private_key": "x"},
+        {"passphrase": "x"},
+        {"pwd": "x"},
         {"headers": ["Bearer x"]},
         {"headers": ["Basic YWxhZGRpbjpvcGVu"]},
     ):

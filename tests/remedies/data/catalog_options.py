@@ -116,6 +116,7 @@ OPTIONS_SIDE: list[Entry] = [
         "must read 'package.module:Class'",
         "tests/sinks/test_custom.py::test_a_path_must_name_a_class_and_options_hold_no_secret",
     ),
+    Remedy("options/tables.py", "must be text", f"{_ICEBERG}::test_a_property_that_is_no_text"),
     Remedy("options/tables.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
     Remedy("options/text_sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),

@@ -229,7 +229,20 @@ def test_a_catalog_that_is_down(bench: Bench) -> None:
 
 @pytest.mark.parametrize(
     "properties",
-    [{"token": "x"}, {"credential": "a:b"}, {"s3.secret-access-key": "x"}, {"uri": "postgresql://me:word@host/db"}],
+    [
+        {"token": "x"},
+        {"credential": "a:b"},
+        {"s3.secret-access-key": "x"},
+        {"s3.session-token": "x"},
+        {"adls.account-key": "x"},
+        {"adls.connection-string": "x"},
+        {"adls.sas-token": "x"},
+        {"header.X-Api-Key": "x"},
+        {"header.Cookie": "x"},
+        {"uri": "postgresql://me:word@host/db"},
+        {"adls.endpoint": "BlobEndpoint=https://b;AccountKey=x"},
+        {"uri": "https://lake.blob.core.windows.net/c?se=2030&sig=x"},
+    ],
     ids=str,
 )
 def test_secrets_are_no_options(properties: dict[str, str]) -> None:
@@ -241,6 +254,19 @@ def test_secrets_are_no_options(properties: dict[str, str]) -> None:
     by_connection = IcebergSink("db.events", work_uri="/work", catalog_conn_id="lake")
     made = IcebergTable(STORES, by_connection, {"lake": properties})
     assert made._properties == properties
+
+
+@pytest.mark.parametrize("name", ["adls.account-host", "sasl.mechanism", "tokenizer", "n_tokens", "s3.access-style"])
+def test_what_only_sounds_like_a_secret_is_an_option(name: str) -> None:
+    """So that no connection is needed for it."""
+    assert IcebergSink("db.events", work_uri="/work", catalog_properties={name: "x"}).catalog_properties == {name: "x"}
+
+
+def test_a_property_that_is_no_text() -> None:
+    """It is refused by its name, and as pyiceberg would have it."""
+    with pytest.raises(OptionsError, match=r"property s3\.connect-timeout must be text, not 60; write it as '60'"):
+        IcebergSink("db.events", work_uri="/work", catalog_properties={"s3.connect-timeout": 60})  # type: ignore[dict-item]
+    IcebergSink("db.events", work_uri="/work", catalog_properties={"s3.connect-timeout": "60"})
 
 
 def test_code_is_no_option() -> None:

@@ -10,7 +10,16 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import PostgresSink
 
 
-@pytest.mark.parametrize("url", ["postgresql://me:word@host/db", "postgresql://host/db?user=me&password=word"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://me:word@host/db",
+        "postgresql://host/db?user=me&password=word",
+        "postgresql://host/db?sslpassword=word",
+        "password=word host=db",
+        "host=db password = word",
+    ],
+)
 def test_a_password_is_no_option(url: str) -> None:
     """It would be in the ledger and in job files; the value is not shown."""
     with pytest.raises(OptionsError, match=r"holds a secret.*put it into an Airflow connection") as found:

@@ -25,7 +25,18 @@ def bench(tmp_path: Path) -> Bench:
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.uint64(), pa.time64("us"), pa.float16(), pa.list_(pa.uint8()), pa.struct([("x", pa.null())])], ids=str
+    "kind",
+    [
+        pa.uint64(),
+        pa.time64("us"),
+        pa.float16(),
+        pa.list_(pa.uint8()),
+        pa.struct([("x", pa.null())]),
+        pa.timestamp("us", "Europe/Zurich"),
+        pa.timestamp("us", "+00:00"),
+        pa.decimal128(5, -2),
+    ],
+    ids=str,
 )
 def test_a_type_that_no_table_holds(bench: Bench, kind: pa.DataType) -> None:
     """An unsigned number would come back as another one: refused where the columns are declared, and by the writer."""
