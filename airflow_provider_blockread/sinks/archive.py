@@ -238,6 +238,7 @@ class _Archive(StagedFile):
         if self._rows:
             with explained(index_uri(self.uri)):
                 self._index.write_table(pa.Table.from_batches(self._rows))
+        self._indexed += sum(batch.num_rows for batch in self._rows)
         self._rows = []
 
     def finish(self) -> OutputFile:

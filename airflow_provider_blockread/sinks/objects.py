@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from datetime import MAXYEAR, MINYEAR, date, datetime, time
+from datetime import date, datetime, time
 from decimal import Decimal
 
 import numpy as np
@@ -20,6 +20,8 @@ from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+_FIRST_DAY, _LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
+_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
 _STRING = pa.large_string()  # whatever a batch holds, its objects fit
 
 
@@ -68,6 +70,9 @@ class CsvRows:
 
     def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
         """Return the rows; of a single column, a null is an empty text, as many readers skip a line that is empty."""
+        for column in batch.columns:
+            if (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)) and (row := _far(column)) >= 0:
+                raise _no_text(row, "csv")
         rows = pa.Table.from_batches([batch])
         if batch.num_columns == 1 and batch.column(0).null_count:
             rows = pa.table({batch.schema.names[0]: pc.fill_null(batch.column(0).cast(pa.string()), "")})
@@ -113,12 +118,12 @@ def _json_texts(column: pa.Array) -> pa.LargeStringArray:
         texts = pc.replace_substring_regex(column.cast(pa.float64()).cast(_STRING), r"^(-?[0-9]+)$", r"\1.0")
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         texts = _quoted(column.cast(_STRING))
-    elif pa.types.is_date32(kind) and _are_of_years(column):
+    elif pa.types.is_date32(kind) and _far(column) < 0:
         texts = _joined('"', column.cast(_STRING), '"')
-    elif pa.types.is_timestamp(kind) and kind.unit != "ns" and kind.tz in {None, "UTC"} and _are_of_years(column):
+    elif pa.types.is_timestamp(kind) and kind.unit != "ns" and kind.tz in {None, "UTC"} and _far(column) < 0:
         texts = _instants(column)
     else:
-        texts = pa.array(_each(column), _STRING)
+        texts = pa.array(_each(_in_microseconds(column)), _STRING)
     return pc.fill_null(texts, "null")
 
 
@@ -132,10 +137,34 @@ def _quoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:
     return pc.replace_with_mask(made, special, pa.array(escaped, _STRING))
 
 
-def _are_of_years(days: pa.Array) -> bool:
-    """Return whether all years of dates or instants have four digits, as in Python."""
-    years = pc.min_max(pc.year(days)).as_py()
-    return years["min"] is None or (years["min"] >= MINYEAR and years["max"] <= MAXYEAR)
+def _far(column: pa.Array) -> int:
+    """Return the first row of dates or instants that is outside of the years 1 to 9999, -1 if none is.
+
+    Arrow's own years are no help: beyond 32767 they begin again.
+    """
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return -1  # which reaches from 1677 to 2262
+    unit = 1 if pa.types.is_date32(kind) else _PER_DAY["ms" if pa.types.is_date64(kind) else kind.unit]
+    numbers = column.view(pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(pa.int64())
+    far = pc.or_(pc.less(numbers, _FIRST_DAY * unit), pc.greater_equal(numbers, (_LAST_DAY + 1) * unit))
+    return int(pc.index(far, value=True).as_py())
+
+
+def _in_microseconds(column: pa.Array) -> pa.Array:
+    """Return times of day as Python has them, which would drop nanoseconds silently; other columns as they are."""
+    if not pa.types.is_time64(column.type) or column.type.unit != "ns":
+        return column
+    kept = column.cast(pa.time64("us"), safe=False)
+    if (row := pc.index(pc.not_equal(kept.cast(column.type), column), value=True).as_py()) >= 0:
+        msg = "the row holds a time of day in nanoseconds: JSON lines hold microseconds; cast it in the function"
+        raise RowError(msg, row)
+    return kept
+
+
+def _no_text(row: int, what: str) -> RowError:
+    msg = f"the row holds a time outside of the years 1 to 9999: {what} has no text for it; replace it in a function"
+    return RowError(msg, row)
 
 
 def _instants(column: pa.TimestampArray) -> pa.LargeStringArray:
@@ -156,10 +185,7 @@ def _each(column: pa.Array) -> Iterator[str | None]:
         try:
             yield _ENCODER.encode(value.as_py()) if value.is_valid else None
         except OverflowError as error:
-            msg = (
-                "the row holds a time outside of the years 1 to 9999: JSON has no text for it; replace it in a function"
-            )
-            raise RowError(msg, row) from error
+            raise _no_text(row, "JSON") from error
         except ValueError as error:
             msg = f"JSON has no number for a value of the row ({error}); replace NaN and infinity in a function"
             raise RowError(msg, row) from error

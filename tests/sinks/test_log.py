@@ -182,6 +182,15 @@ def test_partition_columns_come_back_as_they_were(tmp_path: Path) -> None:
     bench.sink.prepare(pa.table(rows).schema, "")
 
 
+def test_a_folder_above_that_is_named_like_a_partition(tmp_path: Path) -> None:
+    """Only what is below the directory says of partitions."""
+    bench = Bench(_KIND, str(tmp_path / "id=7" / "out"), {"partition_by": ["id"]})
+    bench.apply(bench.steps(staged(bench, {"id": [1, 2], "msg": ["a", "b"]}, "ab12")))
+
+    rows = read_published(bench.option.uri).to_table().to_pylist()
+    assert sorted((row["id"], row["msg"]) for row in rows) == [(1, "a"), (2, "b")]
+
+
 def test_columns_that_two_publishers_add_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """If they cannot be one, the second publisher changes nothing; if they can, both are there."""
     bench = Bench(_KIND, bench.place, _EVOLVES)

@@ -14,11 +14,13 @@ from pyiceberg.catalog import load_catalog
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import FileSource, IcebergSink
+from airflow_provider_blockread.sinks import archive
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.steps import WindowRef, plan
 from airflow_provider_blockread.steps.separation import check_apart
+from airflow_provider_blockread.testing.bench import BLOCK
 from tests.pipeline.make import Pipe, ReadHere
-from tests.sinks.kinds import KINDS, Bench, opened_iceberg
+from tests.sinks.kinds import KINDS, STORES, Bench, opened_iceberg
 
 _DIRECTORIES = ("parquet", "text", "csv", "json_lines", "archive", "parquet with a log", "custom")
 
@@ -99,6 +101,19 @@ def test_another_compression(tmp_path: Path, kind: str, other: str) -> None:
     Bench(kind, place, {"compression": other}).publish("b", window="w2")
 
     assert len({name.rpartition(".")[2] for name in KINDS[kind].names(place)}) == 2
+
+
+def test_the_index_of_an_archive_has_few_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small the batches of members are."""
+    monkeypatch.setattr(archive, "_INDEX_ROWS", 4)
+    bench = Bench("archive", str(tmp_path / "out"))
+    writer = bench.sink.writer(bench.target, _name(), None)
+    for _ in range(9):
+        writer.write(pa.RecordBatch.from_pydict({"value": ["a"]}), BLOCK)
+    (file,) = writer.close()
+
+    with STORES.open_read(archive.index_uri(file.uri)) as index:
+        assert [pq.read_metadata(index).row_group(number).num_rows for number in range(3)] == [4, 4, 1]
 
 
 def test_files_of_someone_else(tmp_path: Path) -> None:

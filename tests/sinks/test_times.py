@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,12 @@ _FAR = {
     "local times": pa.array([0, _OF_YEAR_0], pa.timestamp("us")),
     "dates": pa.array([0, _OF_YEAR_10000 // (86400 * 10**6)], pa.date32()),
     "lists": pa.array([[0], [0, _OF_YEAR_0]], pa.list_(pa.timestamp("us"))),
+}
+_BEYOND_ARROW = {  # years beyond 32767, which Arrow counts from the other end
+    "instants": pa.array([0, 2**61 + 12345678901234], pa.timestamp("us", "UTC")),
+    "local times": pa.array([0, -(2**62)], pa.timestamp("us")),
+    "dates": pa.array([0, 2**31 - 1], pa.date32()),
+    "seconds": pa.array([0, 2**62], pa.timestamp("s")),
 }
 _TIMES = [kind for kind in _FAR if kind != "lists"]
 
@@ -49,12 +56,39 @@ def test_tables_hold_times_of_any_year(tmp_path: Path, sink: str, kind: str) -> 
     assert not any("at" in file.statistics.get(bound, {}) for bound in ("min", "max"))
 
 
-@pytest.mark.parametrize("kind", _FAR)
-def test_json_has_no_text_for_times_of_other_years(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    "column", [*_FAR.values(), *_BEYOND_ARROW.values()], ids=[*_FAR, *(f"far {k}" for k in _BEYOND_ARROW)]
+)
+def test_json_has_no_text_for_times_of_other_years(tmp_path: Path, column: pa.Array) -> None:
     """The error says which row it is."""
     with pytest.raises(RowError, match="outside of the years 1 to 9999: JSON has no text for it") as found:
-        staged(Bench("json_lines", str(tmp_path / "out")), _FAR[kind])
+        staged(Bench("json_lines", str(tmp_path / "out")), column)
     assert found.value.row == 1
+
+
+@pytest.mark.parametrize("column", [*(_FAR[kind] for kind in _TIMES), *_BEYOND_ARROW.values()])
+def test_csv_has_no_text_for_times_of_other_years(tmp_path: Path, column: pa.Array) -> None:
+    """The error says which row it is; those at the borders are written."""
+    bench = Bench("csv", str(tmp_path / "out"))
+    with pytest.raises(RowError, match="outside of the years 1 to 9999: csv has no text for it") as found:
+        staged(bench, column)
+    assert found.value.row == 1
+
+    (file,) = staged(bench, pa.array([date.min, None, date.max]))
+    with STORES.open_read(file.uri) as data:
+        assert data.read().splitlines()[-3:] == [b"0001-01-01,0", b",1", b"9999-12-31,2"]
+
+
+def test_json_has_microseconds_of_a_day(tmp_path: Path) -> None:
+    """A time of day with nanoseconds is refused, and not cut."""
+    bench = Bench("json_lines", str(tmp_path / "out"))
+    with pytest.raises(RowError, match="a time of day in nanoseconds: JSON lines hold microseconds") as found:
+        staged(bench, pa.array([1000, None, 1], pa.time64("ns")))
+    assert found.value.row == 2
+
+    (file,) = staged(bench, pa.array([1000, None], pa.time64("ns")))
+    with STORES.open_read(file.uri) as data:
+        assert data.read() == b'{"at":"00:00:00.000001","id":0}\n{"at":null,"id":1}\n'
 
 
 @pytest.mark.parametrize("kind", _TIMES)

@@ -60,9 +60,11 @@ def read_published(uri: str, *, storage_options: Mapping[str, object] | None = N
         )
         raise OptionsError(msg)
     columns = log.columns() or Columns(schema=pa.schema([]), partition_by=())
-    system, paths = _opened(stores, place, files)
+    system, (base, *paths) = _opened(stores, place, [place, *files])
     parts = ds.partitioning(pa.schema([columns.schema.field(name) for name in columns.partition_by]), flavor="hive")
-    return ds.dataset(paths, columns.schema, format="parquet", filesystem=system, partitioning=parts)
+    return ds.dataset(
+        paths, columns.schema, format="parquet", filesystem=system, partitioning=parts, partition_base_dir=base
+    )
 
 
 def _log(stores: Stores, place: str) -> PublishedLog:

@@ -92,7 +92,8 @@ CATALOG: list[Entry] = [
     Remedy(
         "sinks/conform.py", "hold microseconds", "tests/remedies/test_functions.py::test_a_function_that_is_corrected"
     ),
-    Explained("sinks/objects.py", "JSON has no text for it", _FUNCTIONS),
+    Explained("sinks/objects.py", "has no text for it", _FUNCTIONS),
+    Explained("sinks/objects.py", "JSON lines hold microseconds", _FUNCTIONS),
     Explained("sinks/partitions.py", "which no partition is named by", _FUNCTIONS),
     Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
     Remedy("sinks/objects.py", "is no type of JSON", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
