@@ -11,7 +11,7 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Field
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
@@ -20,6 +20,9 @@ from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.log.columns import plain
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 from airflow_provider_blockread.storage import Stores, uris
+
+_INSTANT = pa.timestamp("us", "UTC")
+_OF_INSTANTS = str(Field.from_arrow(pa.field("at", _INSTANT)).type)
 
 
 class RowDeletion:
@@ -36,6 +39,7 @@ class RowDeletion:
         self._option = replace(option, partition_by=())
         self._folder = uris.canonical(option.uri)
         self._written: list[OutputFile] = []
+        self._unnamed = set[str]()  # files whose paths are in the log as the library does not write them
         self.replaced: list[str] = []
 
     def rewrite(self, window: str, but: Collection[str]) -> tuple[list[OutputFile], int]:
@@ -54,6 +58,7 @@ class RowDeletion:
             if not found:
                 continue
             self._refuse_vectors(uri)
+            self._refuse_path(uri)
             rows += found
             self.replaced.append(uri)
             if WINDOW not in partition:
@@ -73,6 +78,8 @@ class RowDeletion:
             if (least is None or least <= window) and (most is None or window <= most):
                 path = unquote(found["path"])
                 uri = path if "://" in path else uris.child(self._folder, path)
+                if not found["path"].isascii():
+                    self._unnamed.add(uris.canonical(uri))
                 yield uris.canonical(uri), {name: _text(found[f"partition.{name}"]) for name in columns}
 
     def _count(self, uri: str, window: str, partition: dict[str, str | None]) -> int:
@@ -95,8 +102,11 @@ class RowDeletion:
         target, named = Target(folder=self._folder), lambda number: f"{name}-{number:04d}.parquet"
         writer = ParquetWriter(self._stores, self._option, named, None, target)
         try:
-            with self._stores.open_read(uri) as file, pq.ParquetFile(file) as opened:
-                schema = pa.schema([pa.field(field.name, plain(field.type)) for field in opened.schema_arrow])
+            with (
+                self._stores.open_read(uri) as file,
+                pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as opened,
+            ):
+                schema = self._as_in_table(opened.schema_arrow)
                 for batch in opened.iter_batches(use_threads=False):
                     rows = batch.cast(schema)
                     writer.write(rows.filter(pc.invert(_is_of(rows, window))))
@@ -104,6 +114,20 @@ class RowDeletion:
         except BaseException:
             writer.abort()
             raise
+
+    def _as_in_table(self, rows: pa.Schema) -> pa.Schema:
+        """Return the columns of a file with the table's times: Spark's oldest kind of them says of no zone."""
+        known = {field.name: str(field.type) for field in self._table.schema().fields}
+        types = [_INSTANT if known.get(field.name) == _OF_INSTANTS else plain(field.type) for field in rows]
+        return pa.schema([pa.field(name, kind) for name, kind in zip(rows.names, types, strict=True)])
+
+    def _refuse_path(self, uri: str) -> None:
+        if uri in self._unnamed:
+            msg = (
+                f"{uri} is in the table's log by a path that is not escaped, as Spark writes it, so deltalake cannot"
+                " remove the file; restore a version of the table that has the window's own files, then retry"
+            )
+            raise ProofError(msg)
 
     def _refuse_vectors(self, uri: str) -> None:
         if "deletionVectors" not in (self._table.protocol().writer_features or ()):

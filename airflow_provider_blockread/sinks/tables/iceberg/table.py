@@ -91,20 +91,25 @@ class IcebergTable:
 
     def create(self, files: Files, marker: Marker) -> Applied:
         """Make the table, and its namespace, in the folder where its files are already."""
-        place, columns = uris.parent(uris.parent(files.add[0].uri)), files.schema or pa.schema([])
         with self.explained():
-            self._make_namespace()
             try:
-                made = self._catalog.create_table_transaction(
-                    self._option.uri,
-                    schema=pa.schema([field.with_nullable(True) for field in columns]),  # noqa: FBT003
-                    location=place,
-                    properties=dict(self._option.properties),
-                )
-                add_partitions(made, self.partitions)
-                return Applied(version=version_of(commit_files(made, self.stores, files, [], marker, Evolution())))
-            except (TableAlreadyExistsError, CommitFailedException) as error:
-                raise TableChangedError from error
+                return self._created(files, marker)
+            except NoSuchNamespaceError:  # few accounts may make one
+                self._make_namespace()
+                return self._created(files, marker)
+
+    def _created(self, files: Files, marker: Marker) -> Applied:
+        try:
+            made = self._catalog.create_table_transaction(
+                self._option.uri,
+                schema=pa.schema([field.with_nullable(True) for field in files.schema or ()]),  # noqa: FBT003
+                location=uris.parent(uris.parent(files.add[0].uri)),
+                properties=dict(self._option.properties),
+            )
+            add_partitions(made, self.partitions)
+            return Applied(version=version_of(commit_files(made, self.stores, files, [], marker, Evolution())))
+        except (TableAlreadyExistsError, CommitFailedException) as error:
+            raise TableChangedError from error
 
     @contextmanager
     def explained(self) -> Iterator[None]:

@@ -30,7 +30,8 @@ from airflow_provider_blockread.sinks.tables.postgres.types import column_type, 
 from airflow_provider_blockread.storage import Stores
 
 _WINDOWS = "blockread_windows"
-_LOST_RACE = {"40001", "40P01", "42P07", "42P01"}  # serialization, deadlock; a table that was made or dropped just now
+_LOST_RACE = {"40001", "40P01", "42P06", "42P07", "42P01"}  # serialization, deadlock; what was made or dropped just now
+_MADE_MEANWHILE = ("pg_type_typname_nsp_index", "pg_namespace_nspname_index")  # a table or schema, by others
 _ROWS = ("22", "23", "0A000", "42P16")  # about values and constraints; columns of views and partition keys stay
 _SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
 _DISK_FULL = "53100"
@@ -149,7 +150,7 @@ class PostgresTable:
 
     def _explained(self, error: Error) -> Exception:
         code, why = error.sqlstate or "", _first_line(error)
-        if code in _LOST_RACE or "pg_type_typname_nsp_index" in str(error):
+        if code in _LOST_RACE or any(index in str(error) for index in _MADE_MEANWHILE):
             return TableChangedError()
         if code.startswith(_ROWS):
             msg = f"{self.uri} does not take the rows ({why}); change the table, or the rows in the function, and retry"
