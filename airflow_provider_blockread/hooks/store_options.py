@@ -28,14 +28,24 @@ _AZURE_FIELDS = (
 )
 
 
-def _aws(connection: Connection) -> dict[str, object]:
+def aws_keys(connection: Connection) -> tuple[Keys, str | None]:
+    """Return the keys of an `aws` connection, those of its role if it has one, and the profile that has them instead.
+
+    Raises:
+        BlockReadError: as `assume_role` does.
+    """
     extra = connection.extra_dejson
     keys: Keys = (connection.login, connection.password, extra.get("aws_session_token"))
     if not all(keys[:2]):
         keys = (extra.get("aws_access_key_id"), extra.get("aws_secret_access_key"), keys[2])
-    role = extra.get("role_arn")
-    if role:
-        keys = assume_role(connection, keys)
+    if extra.get("role_arn"):
+        return assume_role(connection, keys), None
+    return keys, extra.get("profile_name")
+
+
+def _aws(connection: Connection) -> dict[str, object]:
+    extra = connection.extra_dejson
+    keys, profile = aws_keys(connection)
     config = dict(extra.get("config_kwargs") or {})
     anonymous = config.get("signature_version") == "unsigned"
     if anonymous:
@@ -46,7 +56,7 @@ def _aws(connection: Connection) -> dict[str, object]:
         "key": keys[0],
         "secret": keys[1],
         "token": keys[2],
-        "profile": None if role else extra.get("profile_name"),
+        "profile": profile,
         "endpoint_url": own.get("endpoint_url") or extra.get("endpoint_url") or connection.host,
         "client_kwargs": {name: value for name, value in client.items() if value is not None} or None,
         "config_kwargs": config or None,

@@ -14,7 +14,7 @@ from airflow.sdk import Connection
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.hooks.assumed_role import assume_role
-from airflow_provider_blockread.hooks.queues import AzureQueue, SqsQueue, open_queue
+from airflow_provider_blockread.hooks.queues import AzureQueue, SqsQueue, open_queue, sqs
 from airflow_provider_blockread.hooks.stores import aconnection, credentials_for, storage_options
 from airflow_provider_blockread.options import FileSource, StorageEvents
 from tests.airflow.queues import aws as aws  # noqa: PLC0414 - a fixture
@@ -142,6 +142,54 @@ def test_a_queue_that_is_not_there(aws: dict[str, Any]) -> None:
     client.send_message(QueueUrl=url, MessageBody="hello")
 
     assert [message.body for message in queue.receive()] == ["hello"]
+
+
+def test_a_queue_is_opened_by_what_opens_the_bucket(aws: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keys in the extra, the address of the service, and settings of the client; keys are taken again later."""
+    from botocore.session import Session
+
+    client = Session().create_client("sqs", **aws)
+    url = client.create_queue(QueueName="own")["QueueUrl"]
+    client.send_message(QueueUrl=url, MessageBody="hello")
+    fields = {
+        "aws_access_key_id": "me",
+        "aws_secret_access_key": "s3cret",
+        "region_name": "eu-central-1",
+        "endpoint_url": "http://127.0.0.1:1",
+        "service_config": {"sqs": {"endpoint_url": aws["endpoint_url"]}},
+        "config_kwargs": {"retries": {"max_attempts": 1}},
+    }
+    monkeypatch.setattr(sqs, "_KEYS_S", 0.0)
+    queue = SqsQueue(url, Connection(conn_id="q", conn_type="aws", extra=json.dumps(fields)))
+
+    assert [message.body for message in queue.receive()] == ["hello"]
+
+
+@pytest.mark.parametrize(
+    ("url", "fields", "corrected"),
+    [
+        ("http://localhost:4566/000000000000/landing", {}, {"region_name": "eu-central-1"}),
+        ("https://sqs.eu-central-1.amazonaws.com/1/l", {"profile_name": "nobody"}, {"profile_name": None}),
+        ("https://sqs.eu-central-1.amazonaws.com/1/l", {"config_kwargs": {"x": 1}}, {"config_kwargs": {}}),
+    ],
+)
+def test_a_connection_that_opens_no_queue_of_amazon(
+    monkeypatch: pytest.MonkeyPatch, url: str, fields: dict[str, Any], corrected: dict[str, Any]
+) -> None:
+    """The error is not one of the client, which would end the watch."""
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    made = Connection(conn_id="q", conn_type="aws", **KEYS, extra=json.dumps(fields))
+    assert "cannot be opened" in refused(SqsQueue, url, made)
+
+    SqsQueue(url, Connection(conn_id="q", conn_type="aws", **KEYS, extra=json.dumps(fields | corrected)))
+
+
+def test_a_type_that_opens_no_queue_of_amazon() -> None:
+    """Every type that the message lists does."""
+    url = "https://sqs.eu-central-1.amazonaws.com/1/q"
+    message = refused(SqsQueue, url, Connection(conn_id="q", conn_type="wasb"))
+    for kind in re.findall(r"use one of (.*), or none", message)[0].split(", "):
+        SqsQueue(url, Connection(conn_id="q", conn_type=kind, **KEYS))
 
 
 @pytest.mark.parametrize("name", ["nothing", "airflow_provider_blockread.hooks.queues.Missing", "no.such.module"])

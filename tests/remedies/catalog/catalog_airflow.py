@@ -114,6 +114,16 @@ CATALOG: list[Entry] = [
     Remedy(
         "hooks/queues/__init__.py", "by its import path", f"{_AIRFLOW}/test_store_remedies.py::test_a_class_of_a_queue"
     ),
+    Remedy(
+        "hooks/queues/sqs.py",
+        "cannot open a queue",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_opens_no_queue_of_amazon",
+    ),
+    Remedy(
+        "hooks/queues/sqs.py",
+        "correct the connection",
+        f"{_AIRFLOW}/test_store_remedies.py::test_a_connection_that_opens_no_queue_of_amazon",
+    ),
     Remedy("hooks/queues/sqs.py", "needs botocore", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
     Remedy(
         "hooks/queues/sqs.py",
