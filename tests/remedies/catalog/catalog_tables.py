@@ -55,6 +55,11 @@ CATALOG: list[Entry] = [
         f"{_IDS}::test_a_column_that_another_writer_makes_again",
     ),
     Remedy(
+        "sinks/tables/iceberg/table.py",
+        "correct properties",
+        "tests/sinks/tables/test_table_rules.py::test_a_version_of_iceberg_that_its_library_does_not_write",
+    ),
+    Remedy(
         "sinks/tables/iceberg/table.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"
     ),
     Remedy("sinks/tables/postgres/table.py", "not take the rows", f"{_POSTGRES}::test_rows_that_a_constraint_refuses"),

@@ -100,6 +100,14 @@ def test_a_feature_that_the_library_does_not_have(tmp_path: Path) -> None:
         publish(bench, {"id": [1]}, IDS)
 
 
+def test_a_version_of_iceberg_that_its_library_does_not_write(tmp_path: Path) -> None:
+    """The error names the property."""
+    bench = Bench("iceberg", str(tmp_path / "out"), {"properties": {"format-version": "3"}})
+    with pytest.raises(OptionsError, match=r"does not make such a table \(.*format version.*\); correct properties"):
+        publish(bench, {"id": [1]}, IDS)
+    publish(Bench("iceberg", str(tmp_path / "out"), {"properties": {"format-version": "2"}}), {"id": [1]}, IDS)
+
+
 def test_a_table_by_another_name(tmp_path: Path) -> None:
     """What a window published by the one name is replaced by what it publishes by the other, also at a second try."""
     (tmp_path / "real").mkdir()

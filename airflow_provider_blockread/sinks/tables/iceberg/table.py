@@ -110,6 +110,9 @@ class IcebergTable:
             return Applied(version=version_of(commit_files(made, self.stores, files, [], marker, Evolution())))
         except (TableAlreadyExistsError, CommitFailedException) as error:
             raise TableChangedError from error
+        except ValueError as error:
+            msg = f"{self.uri}: pyiceberg does not make such a table ({error}); correct properties or partition_by"
+            raise OptionsError(msg) from error
 
     @contextmanager
     def explained(self) -> Iterator[None]:
