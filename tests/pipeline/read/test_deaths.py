@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.errors import ConflictError, SparkJobError
+from airflow_provider_blockread.errors import ConflictError, RecordError, SparkJobError
 from airflow_provider_blockread.options import ArrowFunction, CustomFormat, SparkJob
 from tests.pipeline.cluster import spark_submitter
 from tests.pipeline.make import Pipe
@@ -34,7 +34,7 @@ def test_format_that_raises(pipe: Pipe) -> None:
     """What a format of one's own raises in a task is reported in the error, not only in Spark's log."""
     pipe.put({"a.txt": b"a1\n?\n"})
     pipe.record_format = CustomFormat(path="user_functions:Breaks")
-    with pytest.raises(SparkJobError, match=r"^the Spark job failed: KeyError: 'no idea what \? means'; see"):
+    with pytest.raises(RecordError, match=r"/a\.txt: format \w+ fails at byte 0 \(KeyError: 'no idea what \? means'\)"):
         pipe.run()
 
     assert pipe.published() == []
