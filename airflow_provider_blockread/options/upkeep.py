@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-FILE_STATUSES = ("done", "bad", "quarantined")  # of files to reprocess
+FILE_STATUSES = ("done", "bad", "quarantined")  # of files to reprocess: any, with bad records, with these in quarantine
 WITHDRAWN_FILES = ("pending", "excluded")  # what the files of an undone window are then
 CLEANING_ACTIONS = ("archive", "delete", "tag")

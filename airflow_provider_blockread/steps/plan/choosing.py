@@ -21,8 +21,6 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.globs import compile_glob
 from airflow_provider_blockread.storage.stores import Stores
 
-#: What a chosen file has: any status, bad records, or bad records in the quarantine.
-
 
 @dataclass(frozen=True, kw_only=True)
 class FileChoice:

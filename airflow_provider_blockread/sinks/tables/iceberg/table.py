@@ -111,6 +111,8 @@ class IcebergTable:
         except (TableAlreadyExistsError, CommitFailedException) as error:
             raise TableChangedError from error
         except ValueError as error:
+            if isinstance(error, OSError):  # an answer of the catalog that is no JSON
+                raise
             msg = f"{self.uri}: pyiceberg does not make such a table ({error}); correct properties or partition_by"
             raise OptionsError(msg) from error
 
