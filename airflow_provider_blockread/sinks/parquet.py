@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -120,5 +120,22 @@ def read_footer(stores: Stores, output: OutputFile) -> pq.FileMetaData:
         msg = f"{uri} cannot be opened; clear the group that wrote it"
         raise ProofError(msg) from error
     except (pa.ArrowException, OSError) as error:
-        msg = f"{uri} is truncated or no Parquet file; clear the group that wrote it"
-        raise ProofError(msg) from error
+        raise _damaged(uri) from error
+
+
+def read_rows(stores: Stores, output: OutputFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of the rows of a file that a task wrote.
+
+    Raises:
+        ProofError: when the file is missing, truncated or of another kind.
+    """
+    uri = output.uri
+    try:
+        with stores.open_read(uri) as file, pq.ParquetFile(file) as opened:
+            yield from opened.iter_batches(columns=columns, use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(uri) from error
+
+
+def _damaged(uri: str) -> ProofError:
+    return ProofError(f"{uri} is truncated or no Parquet file; clear the group that wrote it")

@@ -8,7 +8,7 @@ _DELTA, _COMMITS = "tests/sinks/tables/test_delta.py", "tests/pipeline/commit/te
 _ICEBERG = "tests/sinks/tables/test_iceberg.py"
 _IDS = "tests/sinks/tables/test_field_ids.py"
 _ACCESS = "tests/sinks/tables/test_table_access.py"
-_POSTGRES = "tests/sinks/tables/test_postgres.py"
+_POSTGRES = "tests/sinks/tables/postgres/test_postgres.py"
 _PARTITIONS = "tests/sinks/test_partitions.py"
 _OTHERS = "tests/sinks/test_others.py"
 _LOG = "tests/sinks/test_log.py"
@@ -62,14 +62,18 @@ CATALOG: list[Entry] = [
     Remedy(
         "sinks/tables/iceberg/table.py", "cannot load this catalog", f"{_ICEBERG}::test_a_catalog_that_cannot_be_loaded"
     ),
-    Remedy("sinks/tables/postgres/table.py", "not take the rows", f"{_POSTGRES}::test_rows_that_a_constraint_refuses"),
-    Remedy("sinks/tables/postgres/table.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),
     Remedy(
-        "sinks/tables/postgres/table.py",
+        "sinks/tables/postgres/errors.py",
+        "not take the rows",
+        "tests/sinks/tables/postgres/test_postgres_refusals.py::test_rows_that_a_constraint_refuses",
+    ),
+    Remedy("sinks/tables/postgres/errors.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),
+    Remedy(
+        "sinks/tables/postgres/errors.py",
         "the database's disk is full",
         f"{_FULL}::test_a_window_is_whole_once_there_is_space",
     ),
-    Remedy("sinks/tables/postgres/table.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
+    Remedy("sinks/tables/postgres/errors.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
     Explained(
         "sinks/tables/postgres/table.py",
         "that ledger",

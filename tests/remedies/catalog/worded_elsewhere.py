@@ -5,7 +5,7 @@ from __future__ import annotations
 _DELTA, _ICEBERG = "tests/sinks/tables/test_delta.py", "tests/sinks/tables/test_iceberg.py"
 _COLUMNS, _PARTITIONS = "tests/sinks/tables/test_table_columns.py", "tests/sinks/test_partitions.py"
 _LOG = "tests/sinks/test_log.py"
-_POSTGRES = "tests/sinks/tables/test_postgres.py"
+_POSTGRES = "tests/sinks/tables/postgres/test_postgres.py"
 _PASSED_ON = "the text of another error, which has an entry of its own, with a place before it"
 
 _ONE_COLUMN = ("tests/sinks/tables/test_matching.py::test_two_columns_of_rows_that_are_one_are_refused",)

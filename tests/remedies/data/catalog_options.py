@@ -9,7 +9,7 @@ OPTIONS = "tests/remedies/data/test_options.py"
 _PATHS = "tests/pipeline/functions/test_path_columns.py"
 _TRANSFORMS = "tests/sinks/test_transforms.py"
 _ARRANGED = "tests/sinks/test_arranged.py"
-_POSTGRES = "tests/sinks/tables/test_postgres_options.py"
+_POSTGRES = "tests/sinks/tables/postgres/test_postgres_options.py"
 _OBJECTS = "tests/sinks/test_objects.py"
 _ICEBERG = "tests/sinks/tables/test_iceberg_options.py"
 

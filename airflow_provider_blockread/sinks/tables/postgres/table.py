@@ -12,29 +12,26 @@ import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from adbc_driver_manager import Error
 from adbc_driver_postgresql import dbapi
 
-from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
+from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.options import PostgresSink
 from airflow_provider_blockread.sinks.evolution import Comparison
+from airflow_provider_blockread.sinks.parquet import read_rows
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Change, Marker
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.postgres.connections import Connections
+from airflow_provider_blockread.sinks.tables.postgres.errors import explained
 from airflow_provider_blockread.sinks.tables.postgres.sql import COLUMNS, MAKE_WINDOWS, RECORD, Column, Held, quoted
 from airflow_provider_blockread.sinks.tables.postgres.types import column_type, fits, sent, widens
 from airflow_provider_blockread.storage import Stores
 
 _WINDOWS = "blockread_windows"
-_LOST_RACE = {"40001", "40P01", "42P06", "42P07", "42P01"}  # serialization, deadlock; what was made or dropped just now
-_MADE_MEANWHILE = ("pg_type_typname_nsp_index", "pg_namespace_nspname_index")  # a table or schema, by others
-_ROWS = ("22", "23", "0A000", "42P16")  # about values and constraints; columns of views and partition keys stay
-_SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
-_DISK_FULL = "53100"
 
 
 class PostgresTable:
@@ -120,20 +117,27 @@ class PostgresTable:
             cursor.execute(f"{query} AND files <> '[]')", parameters=(self.name, oid))
             return bool(_one(cursor))
 
-    def rows(self, files: Files, window: str, columns: dict[str, Column]) -> pa.RecordBatchReader:
-        """Return the rows of files as they are sent."""
+    def copy(self, cursor: dbapi.Cursor, files: Files, window: str, columns: dict[str, Column]) -> None:
+        """Append the rows of files."""
         rows = sent(files.schema, {name: column.type for name, column in columns.items()})
         schema = rows.append(pa.field(WINDOW, pa.string()))
+        failed: list[Exception] = []  # the driver would give its words alone
 
         def batches() -> Iterator[pa.RecordBatch]:
-            for output in files.add:
-                with self._stores.open_read(output.uri) as file, pq.ParquetFile(file) as opened:
-                    for batch in opened.iter_batches(columns=rows.names, use_threads=False):
-                        of_window = pa.repeat(window, batch.num_rows)
-                        held = [column.cast(kind) for column, kind in zip(batch.columns, rows.types, strict=True)]
-                        yield pa.RecordBatch.from_arrays([*held, of_window], schema=schema)
+            try:
+                for batch in chain.from_iterable(read_rows(self._stores, output, rows.names) for output in files.add):
+                    held = [column.cast(kind) for column, kind in zip(batch.columns, rows.types, strict=True)]
+                    of_window = pa.repeat(window, batch.num_rows)
+                    yield pa.RecordBatch.from_arrays([*held, of_window], schema=schema)
+            except Exception as error:
+                failed.append(error)
+                raise
 
-        return pa.RecordBatchReader.from_batches(schema, batches())
+        reader = pa.RecordBatchReader.from_batches(schema, batches())
+        try:
+            cursor.adbc_ingest(self.name, reader, mode="append", db_schema_name=self.schema)
+        except Error as error:
+            raise (failed or [error])[0] from error
 
     @contextmanager
     def transaction(self) -> Iterator[dbapi.Cursor]:
@@ -146,23 +150,7 @@ class PostgresTable:
             with self._connections.transaction() as cursor:
                 yield cursor
         except Error as error:
-            raise self._explained(error) from error
-
-    def _explained(self, error: Error) -> Exception:
-        code, why = error.sqlstate or "", _first_line(error)
-        if code in _LOST_RACE or any(index in str(error) for index in _MADE_MEANWHILE):
-            return TableChangedError()
-        if code.startswith(_ROWS):
-            msg = f"{self.uri} does not take the rows ({why}); change the table, or the rows in the function, and retry"
-            return ProofError(msg)
-        if code.startswith(_SETUP):
-            msg = f"{self.uri} refuses this account or what it asks for ({why}); grant what is missing, then retry"
-            return OptionsError(msg)
-        if code == _DISK_FULL:
-            return TransientError(f"{self.uri}: the database's disk is full ({why}); free space there, then retry")
-        why = why if code else type(error).__name__  # libpq's text may quote a URL with its password
-        msg = f"{self.uri}: the database cannot be reached or is not able to answer ({why}); retry when it is"
-        return TransientError(msg)
+            raise explained(self.uri, error) from error
 
 
 class _State:
@@ -263,8 +251,7 @@ class _State:
         if not stays:
             cursor.execute(f"DELETE FROM {table.quoted} WHERE {WINDOW} = $1", parameters=(marker.window,))  # noqa: S608 - quoted
         if files.add:
-            rows = table.rows(files, marker.window, self._columns)
-            cursor.adbc_ingest(table.name, rows, mode="append", db_schema_name=table.schema)
+            table.copy(cursor, files, marker.window, self._columns)
         return str(version)
 
     def _held(self, marker: Marker) -> Held | None:
@@ -284,9 +271,3 @@ class _State:
 def _one(cursor: dbapi.Cursor) -> Any:  # noqa: ANN401 - whatever was asked for
     row = cursor.fetchone()
     return row and row[0]
-
-
-def _first_line(error: Error) -> str:
-    """Return what the server says, without what the driver says around it."""
-    text = str(error).partition("ERROR:")[2] or str(error)
-    return text.strip().partition("\n")[0]

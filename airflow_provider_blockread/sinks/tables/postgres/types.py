@@ -10,6 +10,7 @@ import pyarrow as pa
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 
 _LONGEST = 63  # bytes of a name; the server would cut a longer one
+_OF_SYSTEM = {"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}  # columns that each table has
 _ASK = "cast it in the function, or declare another type"
 
 #: What rows may hold, the type of a column that is made for it, and types of existing columns that hold it too.
@@ -56,6 +57,8 @@ def misfit(schema: pa.Schema) -> str:
     for field in schema:
         if field.name == WINDOW:
             return f"column {WINDOW!r} is reserved for the id of the row's window; rename it"
+        if field.name in _OF_SYSTEM:
+            return f"column {field.name!r} has the name of a column that PostgreSQL gives each table; rename it"
         if len(field.name.encode()) > _LONGEST:
             return f"column {field.name!r} has a name of more than {_LONGEST} bytes; rename it"
         if column_type(field.type) is None:

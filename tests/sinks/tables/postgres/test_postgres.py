@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,6 @@ _NAME = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
 def bench(tmp_path: Path) -> Bench:
     """A table that is not made yet."""
     return Bench("postgres", str(tmp_path / "out"))
-
-
-@pytest.fixture
-def sql() -> Iterator[psycopg.Connection[Any]]:
-    """A session of somebody else."""
-    with psycopg.connect(own_postgres(), autocommit=True) as connection:
-        yield connection
 
 
 def publish(bench: Bench, columns: dict[str, Any]) -> None:
@@ -91,7 +83,12 @@ def test_a_type_that_it_does_not_hold(bench: Bench, kind: pa.DataType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"), [("_window", "is reserved.*rename it"), ("x" * 64, "more than 63 bytes; rename it")]
+    ("name", "problem"),
+    [
+        ("_window", "is reserved.*rename it"),
+        ("ctid", "that PostgreSQL gives each table; rename it"),
+        ("x" * 64, "more than 63 bytes; rename it"),
+    ],
 )
 def test_a_name_that_it_does_not_take(bench: Bench, name: str, problem: str) -> None:
     """The server would cut a long one, and two might become one."""
@@ -238,20 +235,6 @@ def test_a_window_of_another_ledger(bench: Bench) -> None:
         bench.sink.apply(steps, replace(bench.marker, ledger="m"), lambda: None)
 
     assert bench.values() == ["a", "a"]
-
-
-def test_rows_that_a_constraint_refuses(bench: Bench, sql: psycopg.Connection[Any]) -> None:
-    """Nothing of the window is published, and a retry completes it when the constraint is gone."""
-    bench.publish("a")
-    sql.execute(f"ALTER TABLE {bench.option.uri} ADD CONSTRAINT short CHECK (value <> 'b')")
-    steps = bench.steps(bench.stage("b", window="cd34"))
-    with pytest.raises(ProofError, match=r'does not take the rows.*"short".*change the table'):
-        bench.apply(steps)
-    assert bench.values() == ["a", "a"]
-    sql.execute(f"ALTER TABLE {bench.option.uri} DROP CONSTRAINT short")
-    bench.apply(steps)
-
-    assert bench.values() == ["a", "a", "b", "b"]
 
 
 def test_an_account_that_may_not(bench: Bench, sql: psycopg.Connection[Any]) -> None:

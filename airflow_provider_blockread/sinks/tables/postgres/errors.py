@@ -1,0 +1,40 @@
+"""What errors of a PostgreSQL server and its driver mean for a commit, by the class of their SQLSTATE."""
+
+from __future__ import annotations
+
+from adbc_driver_manager import Error
+
+from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
+from airflow_provider_blockread.sinks.tables.format import TableChangedError
+
+_LOST_RACE = {"40001", "40P01", "42P06", "42P07", "42P01"}  # serialization, deadlock; what was made or dropped just now
+_MADE_MEANWHILE = ("pg_type_typname_nsp_index", "pg_namespace_nspname_index")  # a table or schema, by others
+#: About values, constraints and limits; columns of views and partition keys stay, generated ones take no value, and
+#: triggers and functions of the table's owner refuse in classes of their own.
+_ROWS = ("22", "23", "54", "P0", "0A000", "42P10", "42P16", "428C9")
+_SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
+_DISK_FULL = "53100"
+
+
+def explained(uri: str, error: Error) -> Exception:
+    """Return what an error of the driver means for a commit to the table of this URI."""
+    code, why = error.sqlstate or "", _first_line(error)
+    if code in _LOST_RACE or any(index in str(error) for index in _MADE_MEANWHILE):
+        return TableChangedError()
+    if code.startswith(_ROWS):
+        msg = f"{uri} does not take the rows ({why}); change the table, or the rows in the function, and retry"
+        return ProofError(msg)
+    if code.startswith(_SETUP):
+        msg = f"{uri} refuses this account or what it asks for ({why}); grant what is missing, then retry"
+        return OptionsError(msg)
+    if code == _DISK_FULL:
+        return TransientError(f"{uri}: the database's disk is full ({why}); free space there, then retry")
+    why = why if code else type(error).__name__  # libpq's text may quote a URL with its password
+    msg = f"{uri}: the database cannot be reached or is not able to answer ({why}); retry when it is"
+    return TransientError(msg)
+
+
+def _first_line(error: Error) -> str:
+    """Return what the server says, without what the driver says around it."""
+    text = str(error).partition("ERROR:")[2] or str(error)
+    return text.strip().partition("\n")[0]

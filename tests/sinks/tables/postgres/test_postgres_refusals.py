@@ -1,0 +1,82 @@
+"""What a PostgreSQL server refuses of rows, and what the commit says of it."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from airflow_provider_blockread.errors import ProofError
+from tests.sinks.kinds import Bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A table that is not made yet."""
+    return Bench("postgres", str(tmp_path / "out"))
+
+
+def test_rows_that_a_constraint_refuses(bench: Bench, sql: psycopg.Connection[Any]) -> None:
+    """Nothing of the window is published, and a retry completes it when the constraint is gone."""
+    bench.publish("a")
+    sql.execute(f"ALTER TABLE {bench.option.uri} ADD CONSTRAINT short CHECK (value <> 'b')")
+    steps = bench.steps(bench.stage("b", window="cd34"))
+    with pytest.raises(ProofError, match=r'does not take the rows.*"short".*change the table'):
+        bench.apply(steps)
+    assert bench.values() == ["a", "a"]
+    sql.execute(f"ALTER TABLE {bench.option.uri} DROP CONSTRAINT short")
+    bench.apply(steps)
+
+    assert bench.values() == ["a", "a", "b", "b"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("ALTER COLUMN value TYPE text, ADD COLUMN twice text GENERATED ALWAYS AS (value || value) STORED", None),
+        ("DROP COLUMN value, ADD COLUMN value text GENERATED ALWAYS AS ('a') STORED", "generated column"),
+        ("ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY", None),
+    ],
+)
+def test_columns_that_the_database_fills(
+    bench: Bench, sql: psycopg.Connection[Any], change: str, why: str | None
+) -> None:
+    """They stay as they are; rows that have values of their own for them are refused."""
+    bench.publish("a")
+    sql.execute(f"ALTER TABLE {bench.option.uri} {change}")
+    steps = bench.steps(bench.stage("b", window="cd34"))
+    if why is None:
+        bench.apply(steps)
+        assert bench.values() == ["a", "a", "b", "b"]
+    else:
+        with pytest.raises(ProofError, match=rf"does not take the rows.*{why}"):
+            bench.apply(steps)
+
+
+def test_rows_that_a_trigger_or_an_index_refuses(bench: Bench, sql: psycopg.Connection[Any]) -> None:
+    """They are no matter of a server that cannot be reached."""
+    bench.publish("a")
+    sql.execute(f"CREATE INDEX own ON {bench.option.uri} (value)")
+    noise = "".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(250))
+    with pytest.raises(ProofError, match=r"does not take the rows.*index row"):
+        bench.publish(noise, window="cd34")
+    sql.execute(
+        "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN RAISE EXCEPTION 'no %', NEW.value; END $$;"
+        f" CREATE TRIGGER own BEFORE INSERT ON {bench.option.uri} FOR EACH ROW EXECUTE FUNCTION refuse()"
+    )
+    with pytest.raises(ProofError, match=r"does not take the rows.*no b"):
+        bench.publish("b", window="cd34")
+
+
+def test_staged_rows_that_are_damaged(bench: Bench) -> None:
+    """The error names the file; it is none of the database."""
+    staged = bench.stage("a")
+    steps = bench.steps(staged)
+    file = Path(staged[0].uri.removeprefix("file://"))
+    file.write_bytes(bytes(file.stat().st_size))
+    with pytest.raises(ProofError, match=r"part-.*parquet is truncated or no Parquet file; clear the group"):
+        bench.apply(steps)
