@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.options import SINKS, SparkJob
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.steps import Environment, PlanRequest, Published, Submitter, WindowRef, plan
+from airflow_provider_blockread.steps import Environment, PlanRequest, Published, plan
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 
@@ -42,8 +42,8 @@ class WindowRun(WindowOptions, WriteOptions, OnSpark):
         request = make_request(env)
         started = time.monotonic()
         with self.open_spark() as spark:
-            runner = Runner(env, spark)
-            done = list(runner.windows(request, resumes=self.window is None, until_empty=until_empty))
+            runner = WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark)
+            done = list(_windows(runner, request, resumes=self.window is None, until_empty=until_empty))
         if forgets(env.ledger):  # no later run could clear its work area
             prune(replace(env, observer=terminal(quiet=True)), PruneRequest(older_than=0, keep=0))
         summary = _summary(done, time.monotonic() - started)
@@ -90,35 +90,22 @@ def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by 
     chosen.run(lambda env: chosen.request(env, chosen), until_empty=chosen.until_empty)
 
 
-@dataclass(frozen=True)
-class Runner:
-    """Runs all steps of windows in this process."""
-
-    env: Environment
-    spark: Submitter
-    job: SparkJob = JOB
-
-    def window(self, ref: WindowRef) -> Published:
-        """Scan, read and commit a planned window."""
-        runner = WindowRunner(env=self.env, owner=owner(), job=self.job, submitter=self.spark)
-        return runner.run(ref)
-
-    def windows(self, request: PlanRequest, *, resumes: bool, until_empty: bool) -> Iterator[Published]:
-        """Yield each window when it is done, starting with those that earlier runs of this feed left unpublished."""
-        left = unpublished_windows(self.env.ledger, request.feed) if resumes else []
-        keys = [window.key for window in left]
-        for key in keys:
-            self.env.observer.log(f"feed {request.feed}: window {key!r} of an earlier run is finished first")
-            yield self.window(plan(self.env, replace(request, key=key)))
-        count = 0
-        while count == 0 or until_empty:
-            key = request.key if count == 0 else f"{request.key} #{count + 1}"
-            ref = plan(self.env, replace(request, key=key))
-            if ref.status != "empty" or (count == 0 and not keys):
-                yield self.window(ref)
-            if ref.status == "empty":
-                return
-            count += 1
+def _windows(runner: WindowRunner, request: PlanRequest, *, resumes: bool, until_empty: bool) -> Iterator[Published]:
+    """Yield each window when it is done, starting with those that earlier runs of this feed left unpublished."""
+    left = unpublished_windows(runner.env.ledger, request.feed) if resumes else []
+    keys = [window.key for window in left]
+    for key in keys:
+        runner.env.observer.log(f"feed {request.feed}: window {key!r} of an earlier run is finished first")
+        yield runner.run(plan(runner.env, replace(request, key=key)))
+    count = 0
+    while count == 0 or until_empty:
+        key = request.key if count == 0 else f"{request.key} #{count + 1}"
+        ref = plan(runner.env, replace(request, key=key))
+        if ref.status != "empty" or (count == 0 and not keys):
+            yield runner.run(ref)
+        if ref.status == "empty":
+            return
+        count += 1
 
 
 def _summary(done: list[Published], seconds: float) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import json_option, open_environment, state_option
+from airflow_provider_blockread.cli.options.shared import json_option, open_environment, owner, state_option
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
-from airflow_provider_blockread.cli.run import Runner
+from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say, say_lines
 from airflow_provider_blockread.cli.upkeep import feed_option
 from airflow_provider_blockread.ledger.feeds import require_feed
@@ -30,6 +30,7 @@ from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned
 from airflow_provider_blockread.steps.read.inferring import inferred_schema
+from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.handing_over import require_published
 
 window_argument = click.argument("window")
@@ -145,7 +146,7 @@ def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
     )
     ref = open_ref(env, found, generation, status="read", message=f"window {found.id}: verifying")
     with given.open_spark() as spark:
-        done = Runner(env, spark).window(ref)
+        done = WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark).run(ref)
     if given.as_json:
         print_json(done.to_json())
     else:

@@ -19,7 +19,7 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.log import mask_secret
 
-from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError, OptionsError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -59,20 +59,12 @@ class LedgerHook(BaseHook):
             LedgerSchemaError: when the schema is not this package's.
             LedgerUnavailableError: when the database cannot be reached.
         """
-        if self._forgets:
-            return self._noop()
-        connection = self._connection()
-        if connection is None:
-            return self._embedded()
-        url = connection_url(connection)
-        if url.startswith("noop:"):
-            return self._noop()
-        ledger = _open(url)
-        ledger.check()
-        return ledger
+        from airflow_provider_blockread.ledger.opening import open_ledger  # noqa: PLC0415 - not at every DAG parse
+
+        return open_ledger(self._place(None if self._forgets else self._connection()))
 
     async def alocate(self) -> dict[str, str]:
-        """Return the ledger's place, for `steps.watch.serving.open_ledger`, without blocking the event loop.
+        """Return the ledger's place, for `ledger.opening.open_ledger`, without blocking the event loop.
 
         Raises:
             OptionsError: when the connection is missing or unusable, or none is named although one is needed.
@@ -92,7 +84,7 @@ class LedgerHook(BaseHook):
             return {"url": url}
         refuse_remote_executors(conf.get("core", "executor"))
         if url or self._forgets:
-            return {"noop": str(self._noop_folder), "run": self.run}
+            return {"noop": str(Path(airflow_home()) / "blockread_noop"), "run": self.run}
         return {"embedded": airflow_home()}
 
     def test_connection(self) -> tuple[bool, str]:
@@ -120,27 +112,6 @@ class LedgerHook(BaseHook):
             conn_id = self.ledger_conn_id
             msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another"
             raise OptionsError(msg) from error
-
-    def _noop(self) -> Ledger:
-        refuse_remote_executors(conf.get("core", "executor"))
-        from airflow_provider_blockread.ledger.noop import noop_ledger  # noqa: PLC0415 - not at every DAG parse
-
-        return noop_ledger(self._noop_folder, self.run)
-
-    @property
-    def _noop_folder(self) -> Path:
-        return Path(airflow_home()) / "blockread_noop"
-
-    def _embedded(self) -> Ledger:
-        refuse_remote_executors(conf.get("core", "executor"))
-        from airflow_provider_blockread.ledger.store import default_url  # noqa: PLC0415 - not at every DAG parse
-
-        ledger = _open(default_url(airflow_home()))
-        try:
-            ledger.check()
-        except LedgerSchemaError:
-            ledger.upgrade()
-        return ledger
 
 
 def airflow_home() -> str:
@@ -191,9 +162,3 @@ def connection_url(connection: Connection) -> str:
         host, port, settings = "", "", settings | {"host": host} | ({"port": connection.port} if port else {})
     query = f"?{urlencode(settings)}" if settings else ""
     return f"postgresql://{login}{password}{'@' if login else ''}{host}{port}/{connection.schema}{query}"
-
-
-def _open(url: str) -> Ledger:
-    from airflow_provider_blockread.ledger.store import Ledger  # noqa: PLC0415 - not at every DAG parse
-
-    return Ledger(url)

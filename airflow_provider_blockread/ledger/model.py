@@ -212,7 +212,7 @@ class GroupOutcome:
     records: int
     bad_records: int
     rows: int
-    bytes: int
+    read_bytes: int
     reader_seconds: float = 0.0  # of its tasks, summed
 
 

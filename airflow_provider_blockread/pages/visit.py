@@ -11,7 +11,7 @@ from jinja2 import Environment as Templates
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, JSONResponse
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.refs import all_feeds
@@ -120,6 +120,11 @@ class Visit:
     def fragment(self, template: str, values: Mapping[str, Any]) -> str:
         """Return a part of a page."""
         return self.templates.get_template(template).render({"to": self.to, "visit": self, **values})
+
+    def live(self, template: str, values: Mapping[str, Any]) -> JSONResponse:
+        """Return a part of a page that is shown already, and whether it goes on to change."""
+        html = self.fragment(template, values)
+        return JSONResponse({"html": html, "moving": values["moving"], "state": values["state"]})
 
     def page(self, template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:
         """Return the page that a template makes of these values."""

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from airflow_provider_blockread.errors import ExchangeError, FileMissingError, OptionsError, ProofError
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, ProofError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import Sink
-from airflow_provider_blockread.sinks.names import FILE_PREFIX, is_data_file, window_prefix
+from airflow_provider_blockread.sinks.names import FILE_PREFIX, require_data_file, window_prefix
 from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step
 from airflow_provider_blockread.storage import Stores, uris
 
@@ -45,14 +45,9 @@ class Directory:
 
     def placed(self, output: OutputFile) -> OutputFile:
         """Return a staged file as it is in the folder."""
-        name = uris.name_of(output.uri)
-        if not is_data_file(name, self._suffix):
-            msg = (
-                f"{output.uri} is not a data file of a group, so it will not be published; clear the group that lists"
-                " it"
-            )
-            raise ExchangeError(msg)
-        return replace(output, uri=uris.child(self.uri, self._folder_of(output) + name), source=output.uri)
+        require_data_file(output.uri, self._suffix)
+        name = self._folder_of(output) + uris.name_of(output.uri)
+        return replace(output, uri=uris.child(self.uri, name), source=output.uri)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return a move for each new file, and then a removal for each earlier one that is not among them."""

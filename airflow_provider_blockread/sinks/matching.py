@@ -28,7 +28,7 @@ def known_names(option: ColumnarSink, place: str, there: Sequence[str], own: Seq
     """
     if option.case_sensitive:
         return ()
-    if two := _alike(there):
+    if two := alike(there):
         msg = (
             f"{place} has columns {two[0]!r} and {two[1]!r}, which case_sensitive=False does not distinguish; rename"
             " one of them, or set case_sensitive=True"
@@ -47,7 +47,7 @@ def known_names(option: ColumnarSink, place: str, there: Sequence[str], own: Seq
 
 def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
     """Return in words which columns of rows cannot be matched; empty if all can."""
-    two = None if option.case_sensitive else _alike(schema.names)
+    two = None if option.case_sensitive else alike(schema.names)
     return (
         f"columns {two[0]!r} and {two[1]!r} are one to case_sensitive=False; rename one in the function" if two else ""
     )
@@ -64,7 +64,7 @@ def matched_writer(option: ColumnarSink, known: Sequence[str], make: _Make, sche
     return make(schema) if option.case_sensitive else _MatchedWriter(option, known, make, schema)
 
 
-def _alike(names: Iterable[str]) -> tuple[str, str] | None:
+def alike(names: Iterable[str]) -> tuple[str, str] | None:
     """Return the first two names that differ by case only, if there are any."""
     seen: dict[str, str] = {}
     for name in names:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
+from airflow_provider_blockread.errors import ExchangeError
 from airflow_provider_blockread.exchange.model import ReadSpec
 from airflow_provider_blockread.storage import uris
 
@@ -54,3 +55,14 @@ def window_prefix(window: str) -> str:
 def is_data_file(name: str, suffix: str) -> bool:
     """Tell whether a group's writer gives such names to files that end so."""
     return name.endswith(suffix) and _STEM.fullmatch(name.removesuffix(suffix)) is not None
+
+
+def require_data_file(uri: str, suffix: str) -> None:
+    """Refuse a file that no group's writer gives its name.
+
+    Raises:
+        ExchangeError: naming it.
+    """
+    if not is_data_file(uris.name_of(uri), suffix):
+        msg = f"{uri} is not a data file of a group, so it will not be published; clear the group that lists it"
+        raise ExchangeError(msg)

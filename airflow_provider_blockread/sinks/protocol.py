@@ -64,6 +64,12 @@ class Marker:
         """What is done."""
         return Change(self.number % len(Change))
 
+    @property
+    def noted(self) -> dict[str, str]:
+        """What the commit of a table says of the change, for its readers."""
+        names = {"ledger": self.ledger, "feed": self.feed, "window": self.window, "change": str(self.number)}
+        return {f"blockread.{name}": text for name, text in names.items()}
+
     @staticmethod
     def number_of(generation: int, change: Change) -> int:
         """Return the number of a change that is made for a generation: a retry has the same one."""

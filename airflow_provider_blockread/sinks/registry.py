@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from airflow_provider_blockread.errors import OptionsError
@@ -73,9 +73,8 @@ def _table(stores: Stores, option: ColumnarSink, kind: str, access: Access) -> R
 
 def _format(stores: Stores, option: ColumnarSink, access: Access) -> TableFormat:
     path, extra = _FORMATS[type(option)]
-    module, _, name = path.partition(":")
     try:
-        made: TableFormat = getattr(import_module(f"{__package__}.tables.{module}"), name)(stores, option, access)
+        made: TableFormat = resolve_name(f"{__package__}.tables.{path}")(stores, option, access)
     except ImportError as error:
         msg = (
             f"{option.place}: a {option.kind} sink needs a package that is not installed here; install it:"

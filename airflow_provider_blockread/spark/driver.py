@@ -244,9 +244,7 @@ def _read_by(answered: tuple[object, float]) -> Tally:
 
 def _read(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> TaskReport:
     leave_pandas_out(spec.options)
-    return read_blocks(
-        spec, make_stores(), portion.blocks, attempt=attempt, states=portion.states, progress=portion.progress
-    )
+    return _stage(spec, make_stores, portion, attempt)
 
 
 def _stage(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> TaskReport:

@@ -214,21 +214,8 @@ class RemoteSpark:
             release(engine.connected)
 
 
-class ConnectSubmitter:
+class ConnectSubmitter(RemoteSpark):
     """A `Submitter` that runs each application in a session of its own of a Spark Connect server."""
-
-    keeps_secrets = True
-
-    def __init__(
-        self,
-        server: Server,
-        job: SparkJob,
-        *,
-        credentials: Mapping[str, Mapping[str, object]],
-        observer: Observer,
-    ) -> None:
-        """Take what `RemoteSpark` takes."""
-        self._spark = RemoteSpark(server, job, credentials=credentials, observer=observer)
 
     def submit(self, submission: Submission, *, name: str) -> None:
         """Run the application for a job specification to its end, and release its session.
@@ -236,12 +223,8 @@ class ConnectSubmitter:
         Raises:
             BlockReadError: what the application raised.
         """
-        with self._spark as spark:
-            spark.submit(submission, name=name)
-
-    def cancel(self) -> None:
-        """Stop the application; from any thread or signal handler, before, during or after `submit`."""
-        self._spark.cancel()
+        with self:
+            super().submit(submission, name=name)
 
 
 def end_session(server: Server, name: str, *, secret: str) -> None:

@@ -112,7 +112,7 @@ def claim(ledger: Ledger, group: GroupRef, *, owner: str = "reader", clear_numbe
 def outcome(group: GroupRef, epoch: int = 1) -> GroupOutcome:
     """Return what an attempt reports."""
     uri = f"file:///area/{group.generation}/{group.group}/{epoch}.json"
-    return GroupOutcome(result_uri=uri, result_hash="hash", records=5, bad_records=0, rows=5, bytes=50)
+    return GroupOutcome(result_uri=uri, result_hash="hash", records=5, bad_records=0, rows=5, read_bytes=50)
 
 
 def read_all(ledger: Ledger, window: Window, generation: int = 1, *, clear_number: int = 0) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
 
 from airflow_provider_blockread.errors import CleanedError
 from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.rows import value_from
 from airflow_provider_blockread.ledger.schema.tables import files
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
 from airflow_provider_blockread.ledger.store import Ledger
@@ -39,9 +40,7 @@ def files_away(ledger: Ledger, window_id: str, *, after: int, limit: int) -> lis
     query = select(cleanings).where(_of_window(window_id), cleanings.c.file_id > after)
     with ledger.reading() as connection:
         rows = connection.execute(query.order_by(cleanings.c.file_id).limit(limit)).all()
-    return [
-        AwayFile(file=row.file_id, path=row.path, version_digest=row.version_digest, target=row.target) for row in rows
-    ]
+    return [value_from(AwayFile, row, {"file": row.file_id}) for row in rows]
 
 
 def mark_back(ledger: Ledger, files: Collection[int]) -> None:
@@ -66,7 +65,7 @@ def refuse_cleaned(connection: Connection, window_id: str, *, unneeded: int = 0)
     if found > unneeded:
         query = select(cleanings).where(_of_window(window_id)).order_by(cleanings.c.file_id).limit(SHOWN)
         rows = connection.execute(query).all()
-        away = [AwayFile(file=r.file_id, path=r.path, version_digest=r.version_digest, target=r.target) for r in rows]
+        away = [value_from(AwayFile, row, {"file": row.file_id}) for row in rows]
         raise CleanedError(describe_away(window_id, away, found - unneeded))
 
 

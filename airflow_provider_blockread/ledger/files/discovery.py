@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NamedTuple
@@ -119,7 +119,8 @@ def record_files(
         return found
 
     # Of a known listing there is little to record, and two threads of Python in turns would take longer than one.
-    for found in overlapped(record, _identified(new, rules), ahead=ASKED, at_once=lambda: known.mostly_known):
+    identified = ((some, by_path(some, rules)) for some in new)
+    for found in overlapped(record, identified, ahead=ASKED, at_once=lambda: known.mostly_known):
         total = _add(total, found)
     total = replace(total, seen=known.seen)
     if complete:
@@ -141,10 +142,10 @@ def _begin(ledger: Ledger, feed: str, rules: Admission) -> Listing:
     return Listing(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
 
 
-def _identified(new: Iterable[list[Stretch]], rules: Admission) -> Iterator[tuple[list[Stretch], dict[str, Listed]]]:
-    for stretches in new:
-        listed = (identify(version, rules) for stretch in stretches for version in stretch.versions)
-        yield stretches, {item.path_digest: item for item in listed}
+def by_path(new: Iterable[Stretch], rules: Admission) -> dict[str, Listed]:
+    """Return the files of stretches by the digests of their paths."""
+    listed = (identify(version, rules) for stretch in new for version in stretch.versions)
+    return {item.path_digest: item for item in listed}
 
 
 def identify(version: FileVersion, rules: Admission) -> Listed:

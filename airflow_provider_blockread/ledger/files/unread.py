@@ -9,9 +9,9 @@ from sqlalchemy import func, select
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
 from airflow_provider_blockread.ledger.files.admission import EVERY_FILE, Admission
-from airflow_provider_blockread.ledger.files.discovery import Batch, Listed, Listing, decide, identify
+from airflow_provider_blockread.ledger.files.discovery import Batch, Listing, by_path, decide
 from airflow_provider_blockread.ledger.files.known import Known, known_versions, left_by
-from airflow_provider_blockread.ledger.files.stretches import KnownStretches, Stretch, by_files, cut
+from airflow_provider_blockread.ledger.files.stretches import KnownStretches, by_files, cut
 from airflow_provider_blockread.ledger.model import Backlog
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -48,7 +48,7 @@ def unread_files(
     size = BATCH_FILES // 2
     shown = cut(versions, size)
     for new in by_files(shown if known is None else known.new_in(shown, size), size):
-        seen = {item.path_digest: item for item in _listed(new, rules)}
+        seen = by_path(new, rules)
         rows = _rows(ledger, feed_id, list(seen))
         for digest, item in seen.items():
             of_path = rows.get(digest)
@@ -99,10 +99,6 @@ def pending_since(ledger: Ledger, feed: str, mark: int, until: int) -> Iterator[
 def _feed(ledger: Ledger, feed: str) -> int | None:
     with ledger.reading() as connection:
         return find_feed(connection, feed)
-
-
-def _listed(stretches: Iterable[Stretch], rules: Admission) -> Iterator[Listed]:
-    return (identify(version, rules) for stretch in stretches for version in stretch.versions)
 
 
 def _rows(ledger: Ledger, feed_id: int | None, digests: list[str]) -> dict[str, list[Known]]:

@@ -18,13 +18,6 @@ def newest_sources(ledger: Ledger) -> list[dict[str, Any]]:
         return list(connection.scalars(select(listings.c.source).where(listings.c.id.in_(newest))))
 
 
-def newest_source(ledger: Ledger, feed: int) -> dict[str, Any] | None:
-    """Return the source that a feed has listed last, as JSON; None if it has listed none."""
-    listed = select(listings.c.source).where(listings.c.feed_id == feed, listings.c.source.is_not(None))
-    with ledger.reading() as connection:
-        return connection.scalar(listed.order_by(listings.c.id.desc()).limit(1))
-
-
 def newest_options(ledger: Ledger) -> list[dict[str, Any]]:
     """Return the options of the newest generation of each feed's newest window that has one, as JSON."""
     planned = select(windows.c.feed_id, func.max(windows.c.sequence).label("sequence"))

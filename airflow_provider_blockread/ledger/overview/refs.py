@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from airflow_provider_blockread.ledger.dialect import text_before
+from airflow_provider_blockread.ledger.dialect import text_before_slash
 from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -62,7 +62,7 @@ def feed_dags(connection: Connection, feed: int | None = None) -> dict[int, froz
     for query in (select(windows.c.feed_id, windows.c.run), read):
         mine = query if feed is None else query.where(windows.c.feed_id == feed)
         runs = mine.where(query.selected_columns.run.is_not(None)).subquery()
-        dag = text_before(connection, runs.c.run, "/")
+        dag = text_before_slash(connection, runs.c.run)
         for feed_id, name in connection.execute(select(runs.c.feed_id, dag).distinct()):
             found[feed_id].add(name)
     return {feed_id: frozenset(names) for feed_id, names in found.items()}

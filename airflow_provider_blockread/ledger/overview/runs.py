@@ -8,9 +8,10 @@ from sqlalchemy import func, select
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, group_from
-from airflow_provider_blockread.ledger.schema.tables import feeds, generations, groups, windows
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS
+from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import list_groups
 
 
 def windows_of_run(ledger: Ledger, run: str) -> list[WindowRow]:
@@ -25,13 +26,7 @@ def windows_of_run(ledger: Ledger, run: str) -> list[WindowRow]:
 
 def newest_groups(ledger: Ledger, row: WindowRow) -> list[Group]:
     """Return the groups of a window's newest generation, in order; none before it is planned."""
-    if row.generation is None:
-        return []
-    mine = (groups.c.window_id == row.window.id, groups.c.generation == row.generation.number)
-    with ledger.reading() as connection:
-        return [
-            group_from(found) for found in connection.execute(select(groups).where(*mine).order_by(groups.c.number))
-        ]
+    return [] if row.generation is None else list_groups(ledger, row.window.id, row.generation.number)
 
 
 def last_published(ledger: Ledger, feed: int) -> datetime | None:

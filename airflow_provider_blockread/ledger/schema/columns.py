@@ -11,6 +11,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Dialect,
+    ForeignKeyConstraint,
     Integer,
     LargeBinary,
     MetaData,
@@ -132,3 +133,8 @@ def one_of(column: str, words: tuple[str, ...]) -> CheckConstraint:
 def count(name: str) -> Column[int]:
     """Return a column that counts from 0."""
     return Column(name, BigInteger, nullable=False, server_default="0")
+
+
+def of_generation() -> ForeignKeyConstraint:
+    """Return the constraint that the generation of a row is there."""
+    return ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"])

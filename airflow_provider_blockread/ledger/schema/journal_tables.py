@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import JSON, BigInteger, Column, ForeignKeyConstraint, Integer, String, Table, Text
+from sqlalchemy import JSON, BigInteger, Column, Integer, String, Table, Text
 
-from airflow_provider_blockread.ledger.schema.columns import WINDOW, metadata, one_of
-
-
-def _of_generation() -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"])
-
+from airflow_provider_blockread.ledger.schema.columns import WINDOW, metadata, of_generation, one_of
 
 outputs = Table(
     "outputs",
@@ -24,7 +19,7 @@ outputs = Table(
     Column("rows", BigInteger, nullable=False),
     Column("partition", JSON, nullable=False),
     Column("statistics", JSON, nullable=False),
-    _of_generation(),
+    of_generation(),
     one_of("kind", ("output", "quarantine")),
 )
 
@@ -41,7 +36,7 @@ publications = Table(
     Column("target", Text, nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("state", String(16), nullable=False),
-    _of_generation(),
+    of_generation(),
     one_of("kind", ("output", "quarantine", "log", "commit")),
     one_of("action", ("add", "remove")),
     one_of("state", ("planned", "done")),

@@ -21,8 +21,8 @@ V = TypeVar("V")
 _NONE: Mapping[str, object] = MappingProxyType({})
 
 
-def value_from(kind: type[V], row: Row[Any], others: Mapping[str, object] = _NONE) -> V:
-    """Return a value of a dataclass from the columns of a row, except for the other fields that are given."""
+def value_from(kind: type[V], row: object, others: Mapping[str, object] = _NONE) -> V:
+    """Return a value of a dataclass: the fields in `others`, and the rest from a row or another value."""
     names = (field.name for field in fields(kind))  # type: ignore[arg-type]
     return kind(**{name: getattr(row, name) for name in names if name not in others}, **others)
 

@@ -21,7 +21,6 @@ from sqlalchemy import (
     ColumnElement,
     Double,
     ForeignKey,
-    ForeignKeyConstraint,
     Index,
     Integer,
     PrimaryKeyConstraint,
@@ -47,6 +46,7 @@ from airflow_provider_blockread.ledger.schema.columns import (
     UtcDateTime,
     count,
     metadata,
+    of_generation,
     one_of,
 )
 from airflow_provider_blockread.ledger.schema.file_tables import stretches as _stretches  # noqa: F401 - `metadata` is whole
@@ -221,10 +221,6 @@ for _name, _where in (("uq_generations_published", _PUBLISHED), ("uq_generations
     Index(_name, generations.c.window_id, unique=True, sqlite_where=_where, postgresql_where=_where)
 
 
-def _of_generation() -> ForeignKeyConstraint:
-    return ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"])
-
-
 groups = Table(
     "groups",
     metadata,
@@ -262,7 +258,7 @@ groups = Table(
     count("bytes_done"),
     Column("progress_at", UtcDateTime),  # when these counts changed last; empty before the first ones
     Column("spark_ui", Text),  # the address of its application's live pages, as the driver says
-    _of_generation(),
+    of_generation(),
     one_of("state", GROUP_STATES),
     CheckConstraint("state <> 'running' OR (owner IS NOT NULL AND heartbeat_at IS NOT NULL)", name="running_has_owner"),
     CheckConstraint("state <> 'done' OR result_uri IS NOT NULL", name="done_has_result"),
@@ -280,6 +276,6 @@ file_sums = Table(
     count("bytes"),
     Column("next_start", BigInteger),  # as in `parts`, into which they move; empty where the file is read whole
     Column("exit_state", BigInteger),
-    _of_generation(),
+    of_generation(),
     sqlite_with_rowid=False,
 )

@@ -12,7 +12,6 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     ForeignKey,
-    ForeignKeyConstraint,
     Index,
     Integer,
     String,
@@ -32,6 +31,7 @@ from airflow_provider_blockread.ledger.schema.columns import (
     ShortDigest,
     UtcDateTime,
     metadata,
+    of_generation,
     one_of,
 )
 from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS, WITHDRAWN_FILES
@@ -85,7 +85,7 @@ replacements = Table(
     Column("old_file", BigInteger, primary_key=True, autoincrement=False),
     Column("new_file", BigInteger, nullable=False),
     Column("was", String(16), nullable=False),  # the state that the newer version goes back to
-    ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"]),
+    of_generation(),
     UniqueConstraint("window_id", "generation", "new_file"),
     one_of("was", REPLACING_STATES),
 )

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import Row, and_, select
+from sqlalchemy import and_, select
 
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.errors import ConflictError
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.model import Generation, Request
-from airflow_provider_blockread.ledger.schema.rows import generation_from
+from airflow_provider_blockread.ledger.schema.rows import generation_from, value_from
 from airflow_provider_blockread.ledger.schema.tables import generations
 from airflow_provider_blockread.ledger.schema.upkeep_tables import request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
@@ -39,7 +39,7 @@ def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Requ
     )
     with ledger.reading() as connection:
         row = connection.execute(query).one_or_none()
-    return None if row is None else _request_from(row)
+    return None if row is None else value_from(Request, row)
 
 
 def open_request(ledger: Ledger, action: str, arguments: dict[str, Any], *, who: str) -> Request:
@@ -131,7 +131,3 @@ def start_requested(
 
 def _digest(action: str, arguments: dict[str, Any]) -> str:
     return options_digest({"action": action, "arguments": arguments})
-
-
-def _request_from(row: Row[Any]) -> Request:
-    return Request(id=row.id, action=row.action, arguments=row.arguments, who=row.who, began_at=row.began_at)

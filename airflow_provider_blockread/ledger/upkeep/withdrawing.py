@@ -87,9 +87,7 @@ def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
         return _begin(ledger, connection, window_id, Withdrawal(window=window_id, files="pending", who=who))
 
 
-def begin_undoing(
-    ledger: Ledger, window_id: str, *, files: str | None, who: str, stale_after_s: float = STALE_S
-) -> Withdrawal:
+def begin_undoing(ledger: Ledger, window_id: str, *, files: str | None, who: str) -> Withdrawal:
     """Give up a published or half published window, so that its output can be removed; may be repeated.
 
     Args:
@@ -98,7 +96,6 @@ def begin_undoing(
         files: what they become: `pending`, to be read by a later window, or `excluded`, which is the default of a
             first call. A repetition may still ask for `pending` where they were excluded.
         who: a user or task.
-        stale_after_s: an owner of the publication without a heartbeat for so long is taken for dead.
 
     Raises:
         StateError: when nothing of it is published, or its files have gone back already and are to be excluded.
@@ -115,7 +112,7 @@ def begin_undoing(
         held = _found(connection, window_id)
         if held is not None:
             return _changed(connection, held, files)
-        _refuse_unseen_or_live(connection, window_id, ledger.now(), stale_after_s)
+        _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_S)
         _refuse_state(connection, window_id, files or "excluded")
         if files == "pending":
             refuse_cleaned(connection, window_id)

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, case, exists, or_
 from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, OwnedError, StateError
 from airflow_provider_blockread.ledger.model import Claim, Group, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.owners import is_live
-from airflow_provider_blockread.ledger.schema.rows import group_from
+from airflow_provider_blockread.ledger.schema.rows import group_from, row_from
 from airflow_provider_blockread.ledger.schema.tables import exclusions, generations, groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, OVERTAKEN, lock_generation
@@ -166,17 +166,7 @@ def complete_group(ledger: Ledger, claim: Claim, outcome: GroupOutcome) -> None:
     Raises:
         FencedError: when a newer epoch or generation has taken over; the result must not be used then.
     """
-    change = {
-        "state": "done",
-        "result_uri": outcome.result_uri,
-        "result_hash": outcome.result_hash,
-        "records": outcome.records,
-        "bad_records": outcome.bad_records,
-        "rows": outcome.rows,
-        "read_bytes": outcome.bytes,
-        "reader_seconds": outcome.reader_seconds,
-        "finished_at": ledger.now(),
-    }
+    change = row_from(outcome) | {"state": "done", "finished_at": ledger.now()}
     _change(ledger, claim, change)
 
 

@@ -10,14 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
-from sqlalchemy import Connection, Row, and_, case, func, select, tuple_
+from sqlalchemy import Connection, and_, case, func, select, tuple_
 
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, window_from
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, value_from, window_from
 from airflow_provider_blockread.ledger.schema.tables import feeds, generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -70,7 +69,7 @@ class _Sign:
 
 def group_progress(group: Group, now: datetime) -> Progress:
     """Return how far a group is."""
-    sign = _sign(group)
+    sign = value_from(_Sign, group)
     words = {"pending": "waiting", "running": "reading" if sign.is_live(now) else "stalled"}
     heard = group.heartbeat_at if group.state == "running" else _newest(group.heartbeat_at, group.finished_at)
     return Progress(state=words.get(group.state, group.state), last_sign_at=heard, seen_at=now)
@@ -166,18 +165,8 @@ def _signs(connection: Connection, found: Sequence[Generation]) -> dict[str, lis
     query = select(groups.c.window_id, groups.c.state, *newest).group_by(groups.c.window_id, groups.c.state, one)
     mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in found])
     for row in connection.execute(query.where(mine)):
-        signs[row.window_id].append(_sign(row))
+        signs[row.window_id].append(value_from(_Sign, row))
     return signs
-
-
-def _sign(row: Row[Any] | Group) -> _Sign:
-    return _Sign(
-        state=row.state,
-        owner=row.owner,
-        heartbeat_at=row.heartbeat_at,
-        finished_at=row.finished_at,
-        stale_after_s=row.stale_after_s,
-    )
 
 
 def _newest(*times: datetime | None) -> datetime | None:

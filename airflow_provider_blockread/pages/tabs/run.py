@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.overview.runs import newest_groups
 from airflow_provider_blockread.pages.tabs.cards import window_card
@@ -17,9 +17,7 @@ def show(visit: Visit) -> Response:
 
 def live(visit: Visit) -> Response:
     """Return the cards, as JSON, for a page that shows them already."""
-    values = _values(visit)
-    html = visit.fragment("tabs/cards.html", values)
-    return JSONResponse({"html": html, "moving": values["moving"], "state": values["state"]})
+    return visit.live("tabs/cards.html", _values(visit))
 
 
 def _values(visit: Visit) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.runs import newest_groups
@@ -28,9 +28,7 @@ def show(visit: Visit) -> Response:
 
 def live(visit: Visit) -> Response:
     """Return the same as JSON, for a page that shows it already."""
-    values = _values(visit)
-    html = visit.fragment("tabs/work.html", values)
-    return JSONResponse({"html": html, "moving": values["moving"], "state": values["state"]})
+    return visit.live("tabs/work.html", _values(visit))
 
 
 def _values(visit: Visit) -> dict[str, object]:

@@ -30,7 +30,7 @@ from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
 _PIECE_BYTES = 2**18  # what is processed at once: its arrays stay in the processor's cache
 _HEADER_BYTES = 64 * 2**10
-_LF, _CR = b"\n\r"
+_CR = 13
 
 
 class CsvFormat(TextFormat):

@@ -115,8 +115,8 @@ class _Input:
             cause,
         )
 
-    def _read_more(self, most: int = _CHUNK) -> bytes:
-        data = self._raw.read(self.consumed, self.consumed + most)
+    def _read_more(self) -> bytes:
+        data = self._raw.read(self.consumed, self.consumed + _CHUNK)
         self.consumed += len(data)
         return data
 

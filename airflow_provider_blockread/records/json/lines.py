@@ -14,7 +14,7 @@ from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.lines import LineFormat
 from airflow_provider_blockread.records.text.pieces import RecordFinder
 
-_TAB, _LF, _CR, _SPACE = b"\t\n\r "
+_TAB, _CR, _SPACE = b"\t\r "
 
 
 class JsonLinesFormat(TextFormat):

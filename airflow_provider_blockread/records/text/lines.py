@@ -11,7 +11,7 @@ from airflow_provider_blockread.records.model import Offsets, Walk
 from airflow_provider_blockread.records.text.format import TextFormat
 from airflow_provider_blockread.records.text.pieces import RecordFinder
 
-_TAB, _LF, _CR, _SPACE = b"\t\n\r "
+_LF, _CR = b"\n\r"
 
 
 class LineFormat(TextFormat):

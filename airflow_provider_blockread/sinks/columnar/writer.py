@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -122,16 +123,11 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
 class SortedWriter(ParquetWriter):
     """Writes files whose rows are in order: it gathers those of a file on the local disk, and then writes them."""
 
-    def __init__(
-        self,
-        stores: Stores,
-        option: ColumnarSink,
-        name: Callable[[int], str],
-        schema: pa.Schema | None,
-        table: Target | None = None,
-    ) -> None:
-        super().__init__(stores, option, name, schema, table)
-        self._sorter, self._gathered = Sorter(sort_columns(option)), 0
+    _gathered = 0
+
+    @cached_property
+    def _sorter(self) -> Sorter:
+        return Sorter(sort_columns(self._option))
 
     @property
     def held_bytes(self) -> int:

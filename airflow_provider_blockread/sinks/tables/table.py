@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import (
     BlockReadError,
-    ExchangeError,
     OptionsError,
     ProofError,
     TransientError,
@@ -27,7 +26,7 @@ from airflow_provider_blockread.options import ColumnarSink
 from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
 from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer
 from airflow_provider_blockread.sinks.matching import misfit as unmatched
-from airflow_provider_blockread.sinks.names import AttemptName, is_data_file, window_prefix
+from airflow_provider_blockread.sinks.names import AttemptName, require_data_file, window_prefix
 from airflow_provider_blockread.sinks.parquet import parquet_writer, read_footer
 from airflow_provider_blockread.sinks.partitions import check_partitions
 from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step, Writer
@@ -45,7 +44,6 @@ from airflow_provider_blockread.storage import Stores, uris
 
 _TRIES = 60
 _LONGEST_S = 2.0  # between two of them
-_THREADS = 16  # that look at files of a remote store
 _SHOWN = 3  # files that a message lists
 
 
@@ -98,12 +96,7 @@ class Table:
 
     def placed(self, output: OutputFile) -> OutputFile:
         """Return a file as it is: it stays where its task wrote it."""
-        if not is_data_file(uris.name_of(output.uri), self._option.suffix):
-            msg = (
-                f"{output.uri} is not a data file of a group, so it will not be published; clear the group that lists"
-                " it"
-            )
-            raise ExchangeError(msg)
+        require_data_file(output.uri, self._option.suffix)
         return replace(output, source=output.uri)
 
     def count(self, output: OutputFile) -> int:

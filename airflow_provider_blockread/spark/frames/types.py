@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.sinks.matching import alike
 
 _SAME = (
     *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
@@ -31,15 +32,12 @@ def as_frame(schema: pa.Schema) -> pa.Schema:
 
 
 def _check_names(names: Sequence[str]) -> None:
-    seen: dict[str, str] = {}
-    for name in names:
-        other = seen.setdefault(name.lower(), name)
-        if other != name:
-            msg = (
-                f"columns {other!r} and {name!r} differ in case only, and a DataFrame takes them for one; rename one in"
-                " the schema, or leave it out"
-            )
-            raise OptionsError(msg)
+    if (two := alike(names)) is not None:
+        msg = (
+            f"columns {two[0]!r} and {two[1]!r} differ in case only, and a DataFrame takes them for one; rename one in"
+            " the schema, or leave it out"
+        )
+        raise OptionsError(msg)
 
 
 def _as_frame(kind: pa.DataType, column: str) -> pa.DataType:

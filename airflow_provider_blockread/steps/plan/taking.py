@@ -9,11 +9,12 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import cached_property, partial
 from itertools import chain
+from statistics import median_low
 from typing import TypeVar
 
 from airflow_provider_blockread.blocks import AutoSize, Block, GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import FileRange
-from airflow_provider_blockread.blocks.readers import ReaderChoice
+from airflow_provider_blockread.blocks.readers import DEFAULT_RATE, ReaderChoice, ReaderGoal, choose_readers
 from airflow_provider_blockread.blocks.sizing import READERS
 from airflow_provider_blockread.errors import PlanConflictError, ProofError
 from airflow_provider_blockread.exchange.manifest import ManifestSummary
@@ -21,13 +22,13 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import FilePart, PendingFile
 from airflow_provider_blockread.ledger.overlap import overlapped
 from airflow_provider_blockread.ledger.windows.planning import Planner
+from airflow_provider_blockread.ledger.windows.rates import reader_rates
 from airflow_provider_blockread.ledger.windows.selection import pending_files, window_files
 from airflow_provider_blockread.options import Limits, Selection, parse_size
 from airflow_provider_blockread.options.plan import AUTO
 from airflow_provider_blockread.records.format import is_one_block
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
-from airflow_provider_blockread.steps.plan.following import follow_backlog
 from airflow_provider_blockread.steps.plan.restoring import part_of
 
 _WHOLE = 2**62  # bytes; a block size that no file reaches
@@ -111,7 +112,7 @@ class Taken:
     @cached_property
     def choice(self) -> ReaderChoice | None:
         """The choice of the window's readers, once its files are chosen; None where no target asks for one."""
-        return follow_backlog(self._env, self._request, size=self.bytes, blocks=self.blocks)
+        return _follow_backlog(self._env, self._request, size=self.bytes, blocks=self.blocks)
 
     @property
     def readers(self) -> int | None:
@@ -211,3 +212,14 @@ class _Newest:
 
 def _sums(counts: tuple[int, int, int]) -> str:
     return "{:,} files of {:,} blocks and {:,} bytes".format(*counts)
+
+
+def _follow_backlog(env: Environment, request: PlanRequest, *, size: int, blocks: int) -> ReaderChoice | None:
+    """Return the number of readers for a window of so many bytes and blocks; None where no target asks for a choice."""
+    splitting = request.splitting
+    if splitting.target_minutes is None:
+        return None
+    goal = ReaderGoal(target_s=splitting.target_minutes * 60, least=splitting.min_readers, most=splitting.max_readers)
+    rates = reader_rates(env.ledger, request.feed)
+    rate = median_low(rates) if rates else DEFAULT_RATE
+    return choose_readers(size, blocks, rate=rate, windows=len(rates), goal=goal)

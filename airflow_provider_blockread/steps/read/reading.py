@@ -206,7 +206,7 @@ class Attempt:
                 records=result.records,
                 bad_records=result.bad_records,
                 rows=result.rows,
-                bytes=result.bytes,
+                read_bytes=result.bytes,
                 reader_seconds=result.reader_seconds,
             ),
         )

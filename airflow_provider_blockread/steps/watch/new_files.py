@@ -63,10 +63,6 @@ class FilesFound(AsJson):
     paths: tuple[str, ...] = ()
     why: str = ""  # enough | delay: one has waited long enough | planned: the run's window is there; empty: wait on
 
-    def to_json(self) -> dict[str, Any]:
-        """Return this as JSON, under 64 KB."""
-        return dataclasses.asdict(self) | {"paths": list(self.paths)}
-
     def __str__(self) -> str:
         oldest = f", the oldest of {self.oldest}" if self.oldest else ""
         return f"feed {self.feed}: {self.files:,} new files, {format_bytes(self.bytes)}{oldest}"

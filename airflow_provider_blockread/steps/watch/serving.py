@@ -14,12 +14,10 @@ import select
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from pathlib import Path
 from typing import Any, TextIO
 
-from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError
-from airflow_provider_blockread.ledger.noop import noop_ledger
-from airflow_provider_blockread.ledger.store import Ledger, default_url
+from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.ledger.opening import open_ledger
 from airflow_provider_blockread.observer import LOG_S, LogObserver
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.read.waiting import Waiting, poll, stop
@@ -50,24 +48,6 @@ TASKS: dict[str, Callable[[Environment, Request], AsJson]] = {
         env, asked["feed"], (int(asked["after"]), int(asked["until"])), only=asked["only"]
     ),
 }
-
-
-def open_ledger(place: Mapping[str, str]) -> Ledger:
-    """Return the ledger that a request names: by `url`, `embedded` in a folder, or the one of a `run` in `noop`.
-
-    Raises:
-        BlockReadError: when it cannot be used.
-    """
-    if "noop" in place:
-        return noop_ledger(Path(place["noop"]), place["run"])
-    ledger = Ledger(place["url"] if "url" in place else default_url(place["embedded"]))
-    try:
-        ledger.check()
-    except LedgerSchemaError:
-        if "embedded" not in place:
-            raise
-        ledger.upgrade()
-    return ledger
 
 
 def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_blockread.errors import OptionsError
@@ -71,8 +71,7 @@ def table_options(uri: str, options: Mapping[str, object]) -> dict[str, str]:
 
 
 def _class_of(uri: str) -> type[Store]:
-    module, _, attribute = scheme_for(uri).store.partition(":")
-    return cast("type[Store]", getattr(import_module(f"{__package__}.{module}"), attribute))
+    return cast("type[Store]", resolve_name(f"{__package__}.{scheme_for(uri).store}"))
 
 
 def _not_installed(uri: str, error: Exception) -> OptionsError:

@@ -105,7 +105,7 @@ def _one_group(ledger: Ledger, waits: Waits, number: int) -> None:
     ref = GroupRef(window=window_id(_FEED, "first"), generation=1, group=number)
     claim = waits.timed("claim", lambda: claim_group(ledger, ref, owner="reader", clear_number=0, stale_after_s=60.0))
     assert claim is not None
-    outcome = GroupOutcome(result_uri="r", result_hash="h", records=1, bad_records=0, rows=1, bytes=1)
+    outcome = GroupOutcome(result_uri="r", result_hash="h", records=1, bad_records=0, rows=1, read_bytes=1)
     waits.timed("heartbeat", lambda: heartbeat(ledger, claim))
     waits.timed("complete", lambda: complete_group(ledger, claim, outcome))
 

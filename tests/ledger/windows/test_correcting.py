@@ -32,7 +32,7 @@ def _read(ledger: Ledger, window: Window, group: int) -> None:
         ledger, GroupRef(window=window.id, generation=1, group=group), owner="me", clear_number=2, stale_after_s=60
     )
     assert claim is not None
-    outcome = GroupOutcome(result_uri="there", result_hash="hash", records=1, bad_records=0, rows=1, bytes=1)
+    outcome = GroupOutcome(result_uri="there", result_hash="hash", records=1, bad_records=0, rows=1, read_bytes=1)
     complete_group(ledger, claim, outcome)
 
 

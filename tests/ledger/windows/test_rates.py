@@ -15,7 +15,7 @@ def _window(ledger: Ledger, key: str, *read: tuple[int, float], feed: str = make
     window = make.open_window(ledger, key, [f"{feed}-{key}"], groups=len(read), feed=feed)
     for number, (size, seconds) in enumerate(read):
         group = make.ref(window, number)
-        outcome = replace(make.outcome(group), bytes=size, reader_seconds=seconds)
+        outcome = replace(make.outcome(group), read_bytes=size, reader_seconds=seconds)
         complete_group(ledger, make.claim(ledger, group), outcome)
 
 

@@ -44,7 +44,7 @@ CATALOG: list[Entry] = [
     Remedy("sinks/conform.py", "distinct columns", f"{_CODE}::test_a_function_that_is_corrected"),
     Remedy("sinks/conform.py", "at every call", f"{_CODE}::test_columns_that_are_declared"),
     Explained(
-        "sinks/directory.py", "is not a data file", "results name what this package's writer has named, and are sealed"
+        "sinks/names.py", "is not a data file", "results name what this package's writer has named, and are sealed"
     ),
     Remedy("sinks/staging.py", "cast it", f"{_CODE}::test_a_function_that_is_corrected"),
     Remedy("sinks/staging.py", "cannot be written", f"{_CODE}::test_an_output_that_cannot_be_written"),

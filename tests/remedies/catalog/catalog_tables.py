@@ -107,11 +107,6 @@ CATALOG: list[Entry] = [
     Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
     Remedy("sinks/objects.py", "is no type of JSON", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
-    Explained(
-        "sinks/tables/table.py",
-        "is not a data file",
-        "results name what this package's writer has named, and are sealed",
-    ),
     Remedy("sinks/tables/table.py", "retry when they are done", f"{_DELTA}::test_a_table_that_stays_busy"),
     Remedy("sinks/tables/files.py", "does not hold it", f"{_COMMITS}::test_staged_files_are_lost"),
     Remedy("sinks/tables/files.py", "instead of", f"{_COMMITS}::test_staged_files_are_lost"),

@@ -234,7 +234,7 @@ class _State:
         if evolution:
             fields = _schema(evolution.fields).fields
             note = CommitProperties(
-                custom_metadata={**_noted(marker), _ADDED: str(evolution)},
+                custom_metadata={**marker.noted, _ADDED: str(evolution)},
                 max_commit_retries=0,
                 app_transactions=[Transaction(app_id=_schema_application(marker), version=marker.number)],
             )
@@ -248,7 +248,7 @@ class _State:
 
     def _notes(self, marker: Marker) -> list[str]:
         """Return what the log says was added for a window between the change before this one and its own, in order."""
-        ours = {key: text for key, text in _noted(marker).items() if key != _CHANGE}
+        ours = {key: text for key, text in marker.noted.items() if key != _CHANGE}
         notes: list[str] = []
         for found in self._table.history(_RECENT):
             if ours.items() <= found.items():
@@ -268,15 +268,10 @@ def _schema_application(marker: Marker) -> str:
     return f"{_application(marker)}/schema"
 
 
-def _noted(marker: Marker) -> dict[str, str]:
-    names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
-    return {f"blockread.{name}": text for name, text in names.items()}
-
-
 def _properties(marker: Marker) -> CommitProperties:
     """Return what goes into the commit; the library does not repeat it, as it would not look for the files again."""
     return CommitProperties(
-        custom_metadata=_noted(marker),
+        custom_metadata=marker.noted,
         max_commit_retries=0,
         app_transactions=[Transaction(app_id=_application(marker), version=marker.number)],
     )

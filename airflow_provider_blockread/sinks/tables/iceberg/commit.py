@@ -21,8 +21,8 @@ from airflow_provider_blockread.storage import Stores
 #: The key of a snapshot's summary that says how its commit has changed the schema.
 EVOLVED = "blockread.schema"
 
-_MAPPING = "schema.name-mapping.default"
 _PREFIX = "blockread."
+_MAPPING = "schema.name-mapping.default"
 
 
 class HeldFile(NamedTuple):
@@ -58,8 +58,7 @@ def commit_files(
     Raises:
         ProofError: when the columns of a file have other ids than the table's.
     """
-    names = {"ledger": marker.ledger, "feed": marker.feed, "window": marker.window, "change": str(marker.number)}
-    noted = {f"{_PREFIX}{name}": text for name, text in names.items()}
+    noted = marker.noted
     if new:
         noted[EVOLVED] = str(new)
         with change.update_schema() as schema:

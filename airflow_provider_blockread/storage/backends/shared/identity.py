@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.options.parsing.times import nanoseconds
 
 #: A generation comes first: Google's etag also changes with the metadata.
 _ETAGS = ("generation", "ETag", "etag", "version_id", "sha", "hex", "blob_id")  # the last ones of git and its hosts
 _HTTP, _FTP = "Last-Modified", "modify"
 _TIMES = ("mtime", "LastModified", "last_modified", "modified", "updated", "created", _HTTP, _FTP)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def from_stat(uri: str, found: os.stat_result) -> FileVersion:
@@ -65,8 +65,7 @@ def _nanoseconds(time: object) -> int:
         except ValueError:
             return 0
     if isinstance(time, datetime):
-        aware = time if time.tzinfo else time.replace(tzinfo=UTC)
-        return (aware - _EPOCH) // timedelta(microseconds=1) * 1000
+        return nanoseconds(time if time.tzinfo else time.replace(tzinfo=UTC))
     if isinstance(time, (int, float)):
         return round(time * 10**6) * 1000
     return 0
