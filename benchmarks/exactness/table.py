@@ -35,11 +35,12 @@ number. Readers are called as their documentation says for such a file ([below](
 Splits are {block} bytes: Spark's `maxPartitionBytes`, Dask's `blocksize`, pyarrow's
 `block_size`, DuckDB's `buffer_size`, and the blocks of blockread, whose answers are published windows: scanned, read
 on `local[2]`, proven. *One task*, *one thread* and pandas read a file in one piece, which does not scale to large
-files: `multiLine`, which Spark needs for newlines in quotes and for arrays, does so, and *Spark, split* omits it.
+files. Spark needs `multiLine` for newlines in quotes and for arrays, and with it also reads a file in one piece;
+*Spark, split* omits it.
 
 * **exact**: exactly the records, in any order. **refused**: an error, where the file is damaged.
 * A number in bold means records that are lost, invented or split, *without an error*.
-* *error*: the reader fails, and returns neither wrong records nor right ones.
+* *error*: the reader fails, and returns no records, neither right nor wrong ones.
 * *no option*: the reader has no option for such a file.
 """
 _BAD = (
