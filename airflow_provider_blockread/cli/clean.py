@@ -53,7 +53,7 @@ class Cleaning(Confirmed, Sourcing):
 
 @click.command()
 @click.argument("source", nargs=-1)
-@click.option("--feed", "--name", "feed", metavar="FEED", help="Name of the feed; default: the source.")
+@click.option("--feed", "--name", "feed", metavar="FEED", help="Name of the feed; default: the only source.")
 @sourcing_options
 @click.option("--action", type=click.Choice(CLEANING_ACTIONS), help="What to do with the files.")
 @click.option("--archive", metavar="DIR", help="For --action archive: the folder, in the store of the source.")

@@ -22,7 +22,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
     list_groups,
     start_generation,
 )
-from airflow_provider_blockread.ledger.windows.progress import group_progress
+from airflow_provider_blockread.ledger.windows.progress import group_progress, require_idle
 from airflow_provider_blockread.ledger.windows.queries import WindowSummary, get_window, list_parts, list_windows
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
@@ -140,6 +140,7 @@ def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
     env = open_environment(given.state)
     found = get_window(env.ledger, given.window, given.feed)
     latest = require_published(env, found)
+    require_idle(env.ledger, latest, owner=owner())
     restore_pruned(env, found)
     generation = start_generation(
         env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number

@@ -36,11 +36,13 @@ _REMEDIES = {
     r'role ".*" does not exist': "create its user (`CREATE ROLE ... LOGIN`), or name another, then retry",
     r"authentication failed|no password supplied": "correct the user or the password in its URL, then retry",
     r"^53300|too many (clients|connections)|connection slots": "run fewer tasks at once, or raise its max_connections",
+    r"^54000": "a path, or the name of a feed or a window, is longer than its indexes hold, about 2,700 bytes; shorten"
+    " it, or exclude the file by a pattern",
     r"^(55P03|57014|40P01)": "other sessions held its locks for too long; wait until they end"
     " (pg_stat_activity), then retry",
 }
 #: What stays as it is until a person acts.
-_LASTING = re.compile("is not a database|is malformed|malformed database|already exists")
+_LASTING = re.compile("is not a database|is malformed|malformed database|already exists|exceeds btree")
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
 OF_THE_SERVER = frozenset({"25006", "3F000", "42501", "42710", "42P07"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Callable
 from contextlib import ExitStack, closing
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError
 from airflow_provider_blockread.ledger import dialect, trouble
 from airflow_provider_blockread.ledger.feeds import open_feed
 from airflow_provider_blockread.ledger.store import Ledger
@@ -199,6 +200,17 @@ def test_a_password_that_is_wrong(server: str) -> None:
 
 
 @pytest.mark.postgres
+def test_a_name_that_is_too_long(server: str) -> None:
+    """A retry cannot help; a shorter name does."""
+    name = "".join(hashlib.sha256(bytes([number])).hexdigest() for number in range(100))
+    with closing(Ledger(new_schema(server, "long"))) as ledger:
+        with pytest.raises(LedgerSchemaError) as refused:
+            open_feed(ledger, name)
+        assert _sign(str(refused.value)) == "^54000"
+        open_feed(ledger, name[:2_000])
+
+
+@pytest.mark.postgres
 def test_a_server_that_cannot_be_reached(server: str, tmp_path: Path) -> None:
     """The advice for all else: once it is up and reachable, the retry works."""
     url = new_schema(server, "nowhere")
@@ -210,6 +222,11 @@ def test_a_server_that_cannot_be_reached(server: str, tmp_path: Path) -> None:
 def test_every_complaint_is_caused_somewhere() -> None:
     """A new one needs a test here, or a reason."""
     caused = {"readonly database", "unable to open", "is not a database", "already exists", "is locked"}
-    caused |= {"is malformed|malformed database", "^(55P03|57014|40P01)", "authentication failed|no password supplied"}
+    caused |= {
+        "^54000",
+        "is malformed|malformed database",
+        "^(55P03|57014|40P01)",
+        "authentication failed|no password supplied",
+    }
 
     assert caused | set(_SERVER) | set(_NOT_HERE) == set(trouble._REMEDIES)

@@ -230,6 +230,32 @@ def test_an_owner_that_lives(two: Pipe) -> None:
     assert two.commit(ref).records == 4
 
 
+def test_other_options_while_an_owner_is_at_work(two: Pipe) -> None:
+    """A plan that would begin a new generation waits until the one that is read has ended, or its owner is dead."""
+    ref = two.plan()
+    group = GroupRef(window=ref.window, generation=1, group=0)
+    claim_group(two.env.ledger, group, owner="another process", clear_number=0, stale_after_s=60)
+    two.with_policies(on_bad_record="drop")
+    with pytest.raises(OwnedError, match=r"another process is at work on generation 1.*stop it and retry when its"):
+        two.plan()
+    two.pass_seconds(61)
+
+    assert two.plan().generation == 2
+
+
+def test_a_publisher_at_work_is_not_fenced_by_other_options(two: Pipe) -> None:
+    """The same holds while a window is proven."""
+    ref = two.plan()
+    two.read(ref)
+    claim_publication(two.env.ledger, ref.window, 1, owner="another process", stale_after_s=60)
+    two.with_policies(on_bad_record="drop")
+    with pytest.raises(OwnedError, match=r"another process is at work on generation 1.*stop it and retry when its"):
+        two.plan()
+    two.pass_seconds(200)
+
+    assert two.run().generation == 2
+
+
 def test_a_published_group_is_read_by_the_run(two: Pipe) -> None:
     """Clearing the run from its plan on rebuilds the window whose group cannot be read alone."""
     ref = two.plan()

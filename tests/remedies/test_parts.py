@@ -78,3 +78,23 @@ def test_the_rest_of_a_file_that_a_format_cannot_enter(here: Pipe, desk: Desk, r
     here.run("3")
 
     assert len(here.values()) == 1
+
+
+@pytest.mark.parametrize("remedy", ["format", "abandon"])
+def test_a_part_is_not_read_again_by_a_format_of_whole_files(here: Pipe, desk: Desk, remedy: str) -> None:
+    """It would publish the whole file; the format is put back, or the windows are given up as the message says."""
+    _limited(here)
+    here.plan("1")
+    here.record_format = WholeFile()
+    with pytest.raises(OptionsError, match=r"reads bytes 0 to \d+ of .*whole_file reads files whole") as refused:
+        here.plan("1")
+    if remedy == "format":
+        here.record_format = Lines()
+        for key in ("1", "2", "3"):
+            here.run(key)
+        assert len(here.values()) == 20
+    else:
+        desk.carry_out(refused.value)
+        here.selection = Selection()
+        here.run("2")
+        assert here.values() == [_LINES.decode()]

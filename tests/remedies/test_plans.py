@@ -52,6 +52,45 @@ def test_a_file_without_a_time(here: Pipe, desk: Desk, remedy: list[str]) -> Non
     assert "2026-01.txt" in desk.done(*_planned(desk, *options, *remedy))
 
 
+@pytest.mark.parametrize("remedy", ["touch", "exclude"])
+def test_a_time_that_the_ledger_cannot_hold(here: Pipe, desk: Desk, remedy: str) -> None:
+    """It is corrected, or the file excluded; the message names the file."""
+    here.put({"a.txt": b"a\n", "far.txt": b"b\n"})
+    os.utime(here.source / "far.txt", ns=(0, 2**63))
+    message = desk.refused(*_planned(desk))
+    assert f"{here.uri('far.txt')}: its modification time is not between the years 1677 and 2262" in message
+    if remedy == "touch":
+        (here.source / "far.txt").touch()
+        desk.done(*_planned(desk))
+    else:
+        desk.done(*_planned(desk, "--exclude", "far.txt"))
+
+
+def test_several_sources_need_a_name(here: Pipe, desk: Desk) -> None:
+    """Under it, a source that is added does not make those before another feed, whose files would be read again."""
+    here.put({"a/1.txt": b"a\n", "b/1.txt": b"b\n", "c/1.txt": b"c\n"})
+    roots = [str(here.source / name) for name in "abc"]
+    run = ("run", "--output", str(here.out))
+    assert "2 sources need a name" in desk.refused(*run, *roots[:2])
+    desk.done(*run, *roots[:2], "--name", "landing")
+    desk.done(*run, *roots, "--name", "landing")
+
+    assert here.values() == ["a", "b", "c"]
+
+
+def test_a_window_that_is_begun_stays_with_its_output(here: Pipe, desk: Desk) -> None:
+    """Another output takes its files only once it is given up, or under another feed."""
+    here.put({"a.txt": b"a\n"})
+    plan, elsewhere = here.plan(), str(here.folder / "elsewhere")
+    run = ("run", str(here.source), "--output", elsewhere)
+    message = desk.refused(*run, "--name", "feed")
+    assert f"window 'w' was begun for file://{here.out}" in message
+    desk.done(*run, "--name", "another")
+    desk.carry_out(message)
+    desk.done(*run, "--name", "feed", "--output", f"{elsewhere}2")
+    assert get_window(here.env.ledger, plan.window).state == "abandoned"
+
+
 @pytest.mark.parametrize("remedy", ["rename", "exclude"])
 def test_a_name_that_is_no_text(here: Pipe, desk: Desk, remedy: str) -> None:
     """It is renamed, or excluded by the pattern that the message gives."""

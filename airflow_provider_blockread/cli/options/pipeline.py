@@ -61,7 +61,7 @@ class WindowOptions(Sourcing, Selecting):
     def requested(self, env: Environment, generation: GenerationOptions, splitting: Splitting) -> PlanRequest:
         """Return what to plan, in one block group, as this process runs one Spark application."""
         key = self.window if self.window is not None else self.interval_key
-        this_run = f"run {env.ledger.now():%Y%m%dT%H%M%S.%fZ}"
+        this_run = f"run {env.ledger.now():%Y-%m-%dT%H:%M:%S.%fZ}"
         return PlanRequest(
             feed=self.feed(env),
             key=this_run if key is None else key_of_run(env.ledger, key, this_run),
@@ -162,7 +162,7 @@ _WINDOW = click.option("--window", metavar="KEY", help="Key of the window; the s
 _MAX_READERS = click.option(
     "--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read a window at once."
 )
-_NAME = click.option("--name", metavar="FEED", help="Name of the feed; default: the source.")
+_NAME = click.option("--name", metavar="FEED", help="Name of the feed; default: the only source.")
 _FILES_FROM = click.option(
     "--files-from",
     metavar="FILE",

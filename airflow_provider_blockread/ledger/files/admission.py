@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import (
     FileSource,
     Selection,
@@ -18,6 +19,7 @@ from airflow_provider_blockread.options.plan import one_of
 
 #: Why a file that no window has taken is left out: it has no time, or its time is before a bound.
 LEFT_OUT = ("untimed", "before_start", "too_old")
+_TIMES = 2**63  # nanoseconds; an integer of the ledger holds fewer
 
 
 def bounds_ns(selection: Selection, now: datetime) -> tuple[int | None, int | None]:
@@ -68,7 +70,17 @@ class Admission:
         )
 
     def admit(self, version: FileVersion) -> tuple[int, str | None]:
-        """Return a file's time, and why it is left out if it is: a word of `LEFT_OUT`."""
+        """Return a file's time, and why it is left out if it is: a word of `LEFT_OUT`.
+
+        Raises:
+            SourceError: when the ledger cannot hold its modification time.
+        """
+        if not -_TIMES <= version.mtime_ns < _TIMES:
+            msg = (
+                f"{version.path}: its modification time is not between the years 1677 and 2262, so the ledger cannot"
+                " hold it; correct the time (touch), or exclude the file by a pattern"
+            )
+            raise SourceError(msg)
         found = version.mtime_ns if self.pattern is None else self.pattern.time_ns(version.path)
         if found is None or (found == 0 and self.pattern is None and self.needs_time):
             return version.mtime_ns, "untimed"

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, and_, case, func, select, tuple_
 
+from airflow_provider_blockread.errors import OwnedError
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
@@ -108,6 +109,32 @@ def newest_generations(connection: Connection, ids: Sequence[str]) -> dict[str, 
     same = and_(generations.c.window_id == newest_of.c.window_id, generations.c.number == newest_of.c.number)
     rows = connection.execute(select(generations).join(newest_of, same))
     return {row.window_id: generation_from(row) for row in rows}
+
+
+def require_idle(ledger: Ledger, generation: Generation, *, owner: str) -> None:
+    """Refuse to supersede a generation while another owner is at work on it.
+
+    Raises:
+        OwnedError: naming the owner.
+    """
+    if generation.state not in UNFINISHED_STATES:
+        return
+    now, mine = ledger.now(), (groups.c.window_id == generation.window, groups.c.generation == generation.number)
+    with ledger.reading() as connection:
+        rows = connection.execute(select(groups).where(*mine, groups.c.state == "running")).all()
+    publisher = _Sign(
+        state=generation.state,
+        owner=generation.publish_owner,
+        heartbeat_at=generation.publish_heartbeat_at,
+        finished_at=None,
+    )
+    for sign in (publisher, *(value_from(_Sign, row) for row in rows)):
+        if sign.owner != owner and sign.is_live(now):
+            msg = (
+                f"window {generation.window}: {sign.owner} is at work on generation {generation.number}, last heartbeat"
+                f" {age(sign.heartbeat_at, now)}; wait for it, or stop it and retry when its heartbeat is stale"
+            )
+            raise OwnedError(msg)
 
 
 def age(heartbeat_at: datetime | None, now: datetime) -> str:

@@ -45,7 +45,7 @@ def audited(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
     return pa.schema([*schema, *audit, *(pa.field(name, pa.string()) for name in _of_path(schema, options))])
 
 
-def check_key(sink: Sink, key: str) -> None:
+def check_date(sink: Sink, key: str) -> None:
     """Refuse a window whose key has no date, if the sink asks for it.
 
     Raises:

@@ -22,6 +22,7 @@ from airflow_provider_blockread.options import FrameFunction, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.types import as_frame
+from airflow_provider_blockread.spark.tasks.audit import check_date
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema, with_places
 from airflow_provider_blockread.steps.describe import describe_part, describe_readers
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
@@ -132,6 +133,7 @@ def canonical_options(env: Environment, request: PlanRequest) -> GenerationOptio
 
 def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions) -> WindowRef:
     key = window_id(request.feed, request.key)
+    check_date(options.sink, request.key)
     check_apart(request, options.sink, key)
     check_ledger(env, request.feed, options.sink)
     check_place(env, options.sink)

@@ -19,6 +19,7 @@ from airflow_provider_blockread.ledger.windows.queries import unpublished_window
 from airflow_provider_blockread.options import FormatOption
 from airflow_provider_blockread.records.format import must_scan
 from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.spark.tasks.audit import check_date
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.plan.planning import check_key, check_schemas
@@ -71,6 +72,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     check_key(request)
     check_schemas(request.generation)
     request = of_interval(env, request)
+    check_date(request.generation.sink, request.key)
     found = discover(env, request)
     limits = group_limits(env, request)
     chosen = Taken(env, request, limits)

@@ -19,8 +19,12 @@ from airflow_provider_blockread.ledger.windows.generations import (
     replace_lost,
     start_generation,
 )
+from airflow_provider_blockread.ledger.windows.parts import giving_up_parts
+from airflow_provider_blockread.ledger.windows.progress import require_idle
+from airflow_provider_blockread.ledger.windows.selection import window_files
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
+from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import exclude
 from airflow_provider_blockread.steps.journal import Journal, undo_incomplete
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
@@ -74,7 +78,8 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         why = f"generation {latest.number} lost files before they were published"
     else:
         why = f"options have changed since generation {latest.number}"
-    _require_place(request, options, window, latest)
+    _require_free(env, request, options, window, latest)
+    _require_parts(env, options, window)
     mode = "write" if rule == "rebuild" or not verified else "verify"
     require_sources(env, window)
     restore_pruned(env, window)
@@ -101,15 +106,40 @@ def _require_own(request: PlanRequest, window: Window, latest: Generation) -> No
         raise OptionsError(msg)
 
 
-def _require_place(request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation) -> None:
-    """Refuse to move the output of another DAG's run to where this one publishes."""
-    if request.run is None or latest.run is None or _dag(request.run) == _dag(latest.run):
+def _require_free(
+    env: Environment, request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation
+) -> None:
+    """Refuse to fence another run that is at work, and to move the output of a command or another DAG's run."""
+    if request.run is None or request.run != latest.run:
+        require_idle(env.ledger, latest, owner=request.owner)
+    before, now = GenerationOptions.from_json(latest.options).sink.place, options.sink.place
+    if before == now or (request.run is not None and latest.run is not None and _dag(request.run) == _dag(latest.run)):
         return
-    before, now = GenerationOptions.from_json(latest.options).sink.uri, options.sink.uri
-    if before != now:
+    if latest.run is not None:
         msg = (
             f"feed {window.feed}: window {window.key!r} was read by run {latest.run} into {before}, from where its rows"
-            f" would go to {now}; clear that run to rebuild it, or give this DAG a feed of its own"
+            f" would go to {now}; clear that run to rebuild it, or read these files as a feed of its own"
+        )
+        raise OptionsError(msg)
+    msg = (
+        f"feed {window.feed}: window {window.key!r} was begun for {before}, and its rows would go to {now}; finish it"
+        f" with that output, give it up with `blockread windows abandon {window.id}`, or read these files as a feed of"
+        " its own (--name)"
+    )
+    raise OptionsError(msg)
+
+
+def _require_parts(env: Environment, options: GenerationOptions, window: Window) -> None:
+    """Refuse to read a part of a file by a format that reads files whole."""
+    fmt = make_format(options.record_format)
+    if fmt.splittable:
+        return
+    found = next(window_files(env.ledger, window.id, order="oldest"), None)  # those in parts come first
+    if found is not None and found.part is not None:
+        msg = (
+            f"window {window.id} reads bytes {found.part.start} to {found.part.end} of {found.version.path}, and format"
+            f" {fmt.name} reads files whole; use the format that the window was planned with, or give these windows up,"
+            f" in this order: {', '.join(giving_up_parts(env.ledger, found.file))}"
         )
         raise OptionsError(msg)
 

@@ -42,7 +42,7 @@ from airflow_provider_blockread.options import FrameFunction, GenerationOptions,
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.writing import written_schema
-from airflow_provider_blockread.spark.tasks.audit import audited, check_key
+from airflow_provider_blockread.spark.tasks.audit import audited, check_date
 from airflow_provider_blockread.spark.tasks.user_function import known_schema
 from airflow_provider_blockread.steps.describe import describe_group, describe_read
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
@@ -258,7 +258,7 @@ class Attempt:
         """Return where tasks write, once the sink is known to hold what they write, if that is known."""
         if self._generation.mode == "verify":
             return Target(folder=staging)
-        check_key(options.sink, self._window.key)
+        check_date(options.sink, self._window.key)
         decoded = make_format(options.record_format).decoder().schema
         schema = known_schema(options.function, decoded)
         if are_of_no_file(self._env, self._window, self._options, claim):

@@ -126,11 +126,15 @@ def test_behind_a_query(pipe: Pipe) -> None:
 
 
 def test_a_window_without_a_date(tmp_path: Path) -> None:
-    """Refused before anything is read."""
+    """Refused before its files are taken, so that a window with a date takes them; the same where it is read."""
     pipe = made(tmp_path, "parquet", partition_by=["_window_date"])
-    ref = pipe.plan("no date")
     with pytest.raises(OptionsError, match=r"'no date' has no date such as 2026-01-31"):
-        pipe.read(ref)
+        pipe.plan("no date")
+    pipe.sink_options = {"partition_by": ["_window_key"]}
+    pipe.plan("no date")
+    pipe.sink_options = {"partition_by": ["_window_date"]}
+    with pytest.raises(OptionsError, match=r"'no date' has no date such as 2026-01-31"):
+        pipe.read(pipe.plan("no date"))
     pipe.sink_options = {"partition_by": ["_window_key"]}
     pipe.run("no date", clear_number=1)
     assert len(pipe.rows()) == 4

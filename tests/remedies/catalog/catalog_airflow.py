@@ -20,9 +20,20 @@ CATALOG: list[Entry] = [
     Remedy("steps/plan/replaying.py", "has planned", f"{_OWN}::test_two_groups_of_a_run_do_not_share_a_window"),
     Remedy(
         "steps/plan/replaying.py",
-        "would go to",
+        "was read by run",
         f"{_OWN}::test_a_clear_does_not_move_the_output_of_another_dag",
     ),
+    Remedy(
+        "steps/plan/replaying.py",
+        "was begun for",
+        f"{_HERE}/test_plans.py::test_a_window_that_is_begun_stays_with_its_output",
+    ),
+    Remedy(
+        "steps/plan/replaying.py",
+        "reads files whole",
+        f"{_HERE}/test_parts.py::test_a_part_is_not_read_again_by_a_format_of_whole_files",
+    ),
+    Remedy("cli/options/sourcing.py", "--name", f"{_HERE}/test_plans.py::test_several_sources_need_a_name"),
     Remedy("cli/clean.py", "name the SOURCE", f"{_HERE}/test_cleaned.py::test_options_that_belong_together"),
     Remedy(
         "cli/members.py",

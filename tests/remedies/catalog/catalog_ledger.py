@@ -40,6 +40,10 @@ CATALOG: list[Entry] = [
         "groups of a finished generation are done for good",
     ),
     Remedy("ledger/files/discovery.py", "was modified", f"{_HERE}/test_plans.py::test_a_modified_file"),
+    Remedy("ledger/files/admission.py", "1677", f"{_HERE}/test_plans.py::test_a_time_that_the_ledger_cannot_hold"),
+    Remedy(
+        "ledger/windows/progress.py", "", f"{_HERE}/test_generations.py::test_other_options_while_an_owner_is_at_work"
+    ),
     Remedy("ledger/files/discovery.py", "has no time", f"{_HERE}/test_plans.py::test_a_file_without_a_time"),
     Remedy("ledger/files/discovery.py", "not UTF-8", f"{_HERE}/test_plans.py::test_a_name_that_is_no_text"),
     Remedy(
