@@ -98,7 +98,7 @@ def test_names_that_are_no_text(landing: tuple[str, Stores, Path]) -> None:
 
 
 def test_links(landing: tuple[str, Stores, Path]) -> None:
-    """One to a file is that file, one to nothing is none, one to a folder is refused rather than its files missed.
+    """One to a file is that file, unless it is listed by itself; one to nothing is none, one to a folder is refused.
 
     Those that lead out of the root are left out and counted, from a listing and from a list.
     """
@@ -107,7 +107,10 @@ def test_links(landing: tuple[str, Stores, Path]) -> None:
     (folder / "real/a.csv").touch()
     (folder / "to-a.csv").symlink_to(folder / "real/a.csv")
     (folder / "broken.csv").symlink_to(folder / "none")
-    assert sorted(listed(root, stores)) == ["real/a.csv", "to-a.csv"]
+    (folder / "_kept.csv").touch()
+    (folder / "to-kept.csv").symlink_to("_kept.csv")
+    assert sorted(listed(root, stores)) == ["real/a.csv", "to-kept.csv"]
+    assert sorted(listed(root, stores, pattern="to-*")) == ["to-a.csv", "to-kept.csv"]
 
     (folder.parent / f"{folder.name}-out").mkdir()
     (folder.parent / f"{folder.name}-out/secret.csv").touch()
@@ -115,22 +118,22 @@ def test_links(landing: tuple[str, Stores, Path]) -> None:
     (folder / "out").symlink_to(folder.parent / f"{folder.name}-out")
     held = HeldBack()
     found = list(list_files(stores, FileSource(root), now_s=NOW_S, held=held))
-    assert sorted(version.path.removeprefix(f"{root}/") for version in found) == ["real/a.csv", "to-a.csv"]
+    assert sorted(version.path.removeprefix(f"{root}/") for version in found) == ["real/a.csv", "to-kept.csv"]
     assert held.counts == {"linked_out": 2}
     names = ["to-a.csv", "out.csv", "out/secret.csv"]
     found = list(named_files(stores, FileSource(root), [f"{root}/{name}" for name in names], held := HeldBack()))
     assert [version.path for version in found] == [f"{root}/to-a.csv"]
     assert held.counts == {"linked_out": 2}
     (folder / "out").unlink()
-    assert sorted(listed(root, stores, follow_links="anywhere")) == ["out.csv", "real/a.csv", "to-a.csv"]
-    assert sorted(listed(root, stores)) == ["real/a.csv", "to-a.csv"]
+    assert sorted(listed(root, stores, follow_links="anywhere")) == ["out.csv", "real/a.csv", "to-kept.csv"]
+    assert sorted(listed(root, stores)) == ["real/a.csv", "to-kept.csv"]
     (folder / "out.csv").unlink()
 
     (folder / "link").symlink_to(folder / "real")
     for options in ({}, {"pattern": "*.csv"}):
         with pytest.raises(SourceError, match=f"{root}/link is a link to a folder, which is not followed over SFTP"):
             listed(root, stores, **options)
-    assert sorted(listed(root, stores, exclude="link/**")) == ["real/a.csv", "to-a.csv"]
+    assert sorted(listed(root, stores, exclude="link/**")) == ["real/a.csv", "to-kept.csv"]
 
 
 def test_a_folder_that_comes_in_another_order_after_a_break() -> None:

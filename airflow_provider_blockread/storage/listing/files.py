@@ -37,8 +37,8 @@ def list_files(
     """Yield each file of a source once, root by root in the order given, in a stable order, holding few at a time.
 
     If a root names a file, patterns and hidden names do not apply to it, but age, size and done-marker do. Files that
-    several roots contain are yielded by the first. A local file or folder behind a link is listed under the path of the
-    link, unless the listing of a root contains it, or it is outside of all roots and links must not lead there.
+    several roots contain are yielded by the first. A file behind a link is listed under the path of the link, unless it
+    is listed under its own path, or is outside of all roots and links must not lead there.
 
     Args:
         stores: opens the roots.
@@ -64,10 +64,14 @@ def list_files(
             held.add("linked_out", uri)
         return follows
 
+    def paged(uri: str) -> PagedListing:
+        is_listed = partial(links.is_listed, rules=rules)
+        return PagedListing(uri, stores.pages(uri), rules, may_follow=may_follow, is_listed=is_listed)
+
     inside, all_roots = Inside.of(source), RootListings(roots, rules)
     local = LocalListing(rules, all_roots, inside, lambda path: held.add("linked_out", uris.file_uri(path)))
     for index, root in enumerate(roots):
-        found = _listed(stores, root, rules, local, may_follow)
+        found = _listed(root, local, paged)
         overlapping = [other for other in roots[:index] if _overlap(other.real, root.real)]
         if overlapping:
             found = _not_in(RootListings(overlapping, rules), rules, root, found)
@@ -142,15 +146,13 @@ def _marker_test(stores: Stores, inside: Inside | None) -> Callable[[str], bool]
     return is_there
 
 
-def _listed(
-    stores: Stores, root: Root, rules: NameRules, local: LocalListing, may_follow: Callable[[str], bool]
-) -> Iterator[FileVersion]:
+def _listed(root: Root, local: LocalListing, paged: Callable[[str], PagedListing]) -> Iterator[FileVersion]:
     if root.file is not None:
         return iter((root.file,))
     path = uris.local_path(root.uri)
     if path is not None:
         return local.files(path)
-    return PagedListing(root.uri, stores.pages(root.uri), rules, may_follow=may_follow).files()
+    return paged(root.uri).files()
 
 
 def _overlap(left: str, right: str) -> bool:

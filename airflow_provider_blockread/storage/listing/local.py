@@ -9,10 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
@@ -21,8 +21,9 @@ from airflow_provider_blockread.storage.backends.shared.identity import from_sta
 from airflow_provider_blockread.storage.listing.paged import require_text
 from airflow_provider_blockread.storage.listing.roots import Inside
 from airflow_provider_blockread.storage.listing.rules import NameRules
-from airflow_provider_blockread.storage.uris import file_uri, name_of, readable_uri, relative_to
+from airflow_provider_blockread.storage.uris import child, file_uri, name_of, readable_uri, relative_to
 
+_MOST_WAYS = 1_000  # by which links may lead to one folder
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # what a broken link gives
 
 
@@ -41,31 +42,40 @@ class RootListings:
     def __init__(self, roots: Sequence[Root], rules: NameRules) -> None:
         self._roots = roots
         self._rules = rules
-        self._files = frozenset(root.real for root in roots if root.file is not None)
 
     def enter(self, folder: str) -> bool:
         """Return whether one of them lists the local folder with this real path."""
         inside = (relative_to(file_uri(folder), root.real) for root in self._roots if root.file is None)
         return any(relative is not None and self._rules.reaches(relative) for relative in inside)
 
-    def is_root(self, path: str) -> bool:
-        """Return whether the local file with this real path is a root itself."""
-        return bool(self._files) and file_uri(path) in self._files
-
     def contain(self, real: str) -> bool:
         """Return whether one of them yields the file with this real URI."""
         for root in self._roots:
             relative = relative_to(real, root.real)
-            if relative is not None and (not relative if root.file else self._rules.matches(relative)):
+            if root.file is not None and relative == "":
+                return True
+            if root.file is None and relative and self._rules.matches(relative):
                 return True
         return False
+
+
+class _Followed(NamedTuple):
+    """A link to a folder that is followed."""
+
+    path: str  # of the link
+    relative: str  # the same below its root
+    walked: tuple[tuple[str, str], ...]  # real paths on the way to it: from the top of a tree to the folder of a link
+
+    def leads_back(self, real: str) -> bool:
+        """Return whether this way already goes through a folder."""
+        return any(_is_below(real, top) and _is_below(folder, real) for top, folder in self.walked)
 
 
 class LocalListing:
     """A listing of local roots.
 
-    Links to folders are followed after all real folders of their root, each target once, and not at all if the listing
-    of a root enters it: so loops end, and no path depends on which links happen to point at it.
+    Links to folders are followed after all real folders of their root. A file is listed under its own path if the
+    listing of a root yields that, and else under the first link that leads to it by names which the rules take.
 
     Args:
         rules: which names are taken.
@@ -81,49 +91,81 @@ class LocalListing:
         self._own = own
         self._inside = inside
         self._hold_back = hold_back
-        self._followed: dict[str, str] = {}  # target -> relative path of the link
-        self._waiting: deque[tuple[str, str]] = deque()
+        self._trees: list[tuple[str, str]] = []  # of the links that were followed: target and relative path of the link
+        self._ways: Counter[str] = Counter()  # to each target
+        self._waiting: deque[_Followed] = deque()
 
     def files(self, root: str) -> Iterator[FileVersion]:
-        """Yield the files below a root given as an absolute path."""
-        yield from self._tree(root, "", real=None)
+        """Yield the files below a root given as an absolute path.
+
+        Raises:
+            SourceError: when a folder cannot be read, or links lead to one in too many ways.
+            TransientError: when a folder vanishes.
+        """
+        yield from self._tree(_Followed(root, "", ()), real=os.path.realpath(root))
         while self._waiting:
-            path, relative = self._waiting.popleft()
-            real = os.path.realpath(path)
+            link = self._waiting.popleft()
+            real = os.path.realpath(link.path)
             if not self._may_follow(real):  # it led elsewhere when it was found
-                self._hold_back(path)
-            elif not self._own.enter(real) and not self._is_followed(real):
-                self._followed[real] = relative
-                yield from self._tree(path, f"{relative}/", real=real)
+                self._hold_back(link.path)
+            elif not self._is_listed(real, self._trees) and not link.leads_back(real):
+                self._count_way(real)
+                self._trees.append((real, link.relative))
+                yield from self._tree(link, real=real)
 
     def _may_follow(self, real: str) -> bool:
         return self._inside is None or self._inside.holds(real)
 
-    def _is_followed(self, real: str) -> bool:
-        for target in (real, *map(str, PurePosixPath(real).parents)):
-            relative = self._followed.get(target)
-            if relative is not None and (target == real or self._rules.reaches(relative + real[len(target) :])):
-                return True
-        return False
+    def _count_way(self, real: str) -> None:
+        self._ways[real] += 1
+        if self._ways[real] > _MOST_WAYS:
+            msg = (
+                f"{readable_uri(file_uri(real))}: links lead to this folder in more than {_MOST_WAYS:,} ways; exclude"
+                " some of the links by a pattern"
+            )
+            raise SourceError(msg)
 
-    def _tree(self, top: str, relative: str, *, real: str | None) -> Iterator[FileVersion]:
-        """Yield the files of a tree; `real` is its own path if a link led to it."""
-        folders = [(top, relative)]
+    def _is_listed(self, real: str, trees: Sequence[tuple[str, str]]) -> bool:
+        """Return whether all files of a folder are listed under its own path, or under a link of these trees.
+
+        Where the rules depend on more than names, each file must be looked at.
+        """
+        if not self._rules.of_names:
+            return False
+        within = ((tree, relative) for tree, relative in trees if _is_below(real, tree))
+        return self._own.enter(real) or any(
+            tree == real or self._rules.reaches(relative + real[len(tree) :]) for tree, relative in within
+        )
+
+    def _is_yielded(self, real: str, trees: Sequence[tuple[str, str]]) -> bool:
+        """Return whether a file is listed under its own path, or under a link of these trees."""
+        return self._own.contain(file_uri(real)) or any(
+            _is_below(real, tree) and self._rules.matches(relative + real[len(tree) :]) for tree, relative in trees
+        )
+
+    def _tree(self, top: _Followed, *, real: str) -> Iterator[FileVersion]:
+        """Yield the files of a tree whose own path is `real`."""
+        before = self._trees[:-1]
+        folders = [(top.path, f"{top.relative}/" if top.relative else "")]
         while folders:
             path, relative = folders.pop()
             names, links, inner = self._entries(path)
-            prefix = path if path.endswith("/") else f"{path}/"
+            prefix, below = child(path, ""), child(real + path[len(top.path) :], "")
             for name in names:
-                if real is not None and self._own.is_root(real + (prefix + name)[len(top) :]):
-                    continue
-                find = self._behind_link if name in links else self._plain
-                if (version := find(prefix + name, relative + name)) is not None:
+                is_again = top.relative and not self._rules.marks(name) and self._is_yielded(below + name, before)
+                if name in links:
+                    link = _Followed(prefix + name, relative + name, (*top.walked, (real, below[:-1])))
+                    version = self._behind_link(link, is_again=bool(is_again))
+                else:
+                    version = None if is_again else self._plain(prefix + name, relative + name)
+                if version is not None:
                     yield version
-            for name in inner:
-                if not self._rules.enters(relative + name):
-                    continue
-                if real is None or not self._is_listed(real + (prefix + name)[len(top) :]):
-                    folders.append((prefix + name, f"{relative}{name}/"))
+            entered = (name for name in inner if self._rules.enters(relative + name))
+            folders += [
+                (prefix + name, f"{relative}{name}/")
+                for name in entered
+                if not (top.relative and self._is_listed(below + name, before))
+            ]
 
     def _entries(self, path: str) -> tuple[list[str], set[str], list[str]]:
         """Return the names of files and links in order, which of them are links, and those of folders in reverse."""
@@ -142,9 +184,6 @@ class LocalListing:
         folders.sort(reverse=True)
         return names, links, folders
 
-    def _is_listed(self, real: str) -> bool:
-        return real in self._followed or self._own.enter(real)
-
     def _plain(self, path: str, relative: str) -> FileVersion | None:
         if not self._rules.wants(relative):
             return None
@@ -155,8 +194,9 @@ class LocalListing:
         except OSError as error:
             raise system_error(readable_uri(file_uri(path)), error) from error
 
-    def _behind_link(self, path: str, relative: str) -> FileVersion | None:
-        """Return the file behind a link unless its own path is listed; keep a folder for later."""
+    def _behind_link(self, link: _Followed, *, is_again: bool) -> FileVersion | None:
+        """Return the file behind a link unless that or the link is listed by another way; keep a folder for later."""
+        path, relative = link.path, link.relative
         real = os.path.realpath(path)
         if not self._may_follow(real):
             self._check_outside(path, relative)
@@ -169,11 +209,11 @@ class LocalListing:
             raise system_error(readable_uri(file_uri(path)), error) from error
         if stat.S_ISDIR(found.st_mode):
             if self._rules.enters(relative):
-                self._waiting.append((path, relative))
+                self._waiting.append(link)
             return None
-        if not self._rules.wants(relative):
+        if is_again or not self._rules.wants(relative):
             return None
-        if not self._rules.marks(name_of(relative)) and self._own.contain(file_uri(real)):
+        if not self._rules.marks(name_of(relative)) and self._is_yielded(real, self._trees):
             return None
         return _version(path, found)
 
@@ -187,6 +227,11 @@ class LocalListing:
             is_folder = True  # as far as this account can tell
         if self._rules.wants(relative) or (is_folder and self._rules.enters(relative)):
             self._hold_back(path)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Return whether a real path is that of a folder, or below it."""
+    return path == folder or path.startswith(child(folder, ""))
 
 
 def _scandir(path: str) -> Iterator[os.DirEntry[str]]:

@@ -53,6 +53,7 @@ class PagedListing:
         rules: which names are taken.
         patience: how failing requests are retried.
         may_follow: returns whether an entry that may be a link stays within bounds.
+        is_listed: returns whether the file behind such an entry is listed by its own name.
     """
 
     def __init__(
@@ -63,12 +64,13 @@ class PagedListing:
         patience: Patience | None = None,
         *,
         may_follow: Callable[[str], bool] = lambda _: True,
+        is_listed: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._uri = uri
         self._pages = pages
         pages.by_name = rules.marker is not None
         self._rules = rules
-        self._may_follow = may_follow
+        self._may_follow, self._is_listed = may_follow, is_listed
         self._patience = patience or Patience()
         self._stopped = Event()
         self._folder = ""  # of which `_reached` is known
@@ -169,7 +171,8 @@ class PagedListing:
         if size is None:
             if self._pages.folder_links and not self._ask(uri, lambda: self._may_follow(uri)):
                 return None
-            return self._ask(uri, lambda: self._pages.version(uri, name))
+            version = self._ask(uri, lambda: self._pages.version(uri, name))
+            return None if self._pages.folder_links and self._ask(uri, lambda: self._is_listed(uri)) else version
         return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=etag)
 
     def _require_address(self, uri: str, name: str) -> None:

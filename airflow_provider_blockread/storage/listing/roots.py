@@ -59,7 +59,7 @@ class LinkRules:
         self._roots = tuple(dict.fromkeys(map(uris.canonical, source.roots)))
         self._local = Inside.of(source)
         self._folder = lru_cache(_FOLDERS)(os.path.realpath)
-        self._inside: dict[str, tuple[str, ...]] = {}  # real folders, by server
+        self._real_roots: dict[str, dict[str, str]] = {}  # roots with their real paths, by server
 
     def may_follow(self, uri: str) -> bool:
         """Return whether a place is inside any of the source's roots in its store, once links are resolved."""
@@ -72,11 +72,26 @@ class LinkRules:
             return True
         if real is None:
             return True
+        return any(uris.relative_to(real, root) is not None for root in self._resolved(uri).values())
+
+    def is_listed(self, uri: str, rules: NameRules) -> bool:
+        """Return whether the file behind a link, in a store that resolves links, is listed under its own path."""
+        real = None if rules.marks(uris.name_of(uri)) else self._stores.real_path(uri)
+        if real is None:
+            return False
+        for root, real_root in self._resolved(uri).items():
+            relative = uris.relative_to(real, real_root)
+            if relative and rules.matches(relative) and uris.child(root, relative) != uri:
+                return True
+        return False
+
+    def _resolved(self, uri: str) -> dict[str, str]:
+        """Return the real paths of the roots on the server of a URI, by root."""
         server = _server(uri)
-        if server not in self._inside:
-            roots = (self._stores.real_path(root) for root in self._roots if _server(root) == server)
-            self._inside[server] = tuple(root for root in roots if root is not None)
-        return any(uris.relative_to(real, root) is not None for root in self._inside[server])
+        if server not in self._real_roots:
+            found = {root: self._stores.real_path(root) for root in self._roots if _server(root) == server}
+            self._real_roots[server] = {root: real for root, real in found.items() if real is not None}
+        return self._real_roots[server]
 
     def _place(self, path: str) -> str:
         """Return a local path with its links resolved, those of its folder once for many files."""

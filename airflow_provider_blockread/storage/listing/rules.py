@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage.listing.markers import DoneMarker
 from airflow_provider_blockread.storage.listing.patterns import Patterns
+from airflow_provider_blockread.storage.listing.regexes import MARK
 
 _HIDDEN = (".", "_")
 _UNFINISHED = ("_COPYING_", ".tmp", ".part", ".crdownload")
 _SIGNS = (*(f"/{sign}" for sign in _HIDDEN), *(f"{sign}/" for sign in _UNFINISHED))
+_OF_NAMES = re.compile(rf"(?!{MARK})(\*\*/)?[^/]+")  # a glob that matches names at any depth
 _NOBODYS = "/".join(["\0"] * 64)
 
 
@@ -28,6 +32,8 @@ class NameRules:
         self._excluded = Patterns(source.excludes) if source.excludes else None
         self._depth = source.depth
         self._hidden = source.hidden
+        #: Whether it depends on its name alone if a file in an entered folder is taken.
+        self.of_names = self._depth is None and all(map(_OF_NAMES.fullmatch, source.patterns + source.excludes))
         self.marker = None if source.done_marker is None else DoneMarker(source.done_marker)
 
     def skips(self, name: str) -> bool:

@@ -145,6 +145,11 @@ STORAGE_SIDE: list[Entry] = [
     ),
     Remedy(
         "storage/listing/local.py",
+        "ways; exclude",
+        "tests/storage/test_links.py::test_links_lead_to_one_folder_in_few_ways",
+    ),
+    Remedy(
+        "storage/listing/local.py",
         "cannot be listed",
         f"{SOURCES}::test_a_folder_is_listed_once_the_account_may_or_when_it_is_excluded",
     ),

@@ -19,6 +19,8 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
+from airflow_provider_blockread.storage.listing.local import Root, RootListings
+from airflow_provider_blockread.storage.listing.rules import NameRules
 from tests.examples import examples
 
 NOW_S = 2_000_000_000.0
@@ -272,3 +274,12 @@ def test_a_listing_is_lazy(tmp_path: Path) -> None:
     assert next(files).path.endswith("a/1")
     grow(tmp_path, "b7/new")
     assert any(version.path.endswith("b7/new") for version in files)
+
+
+def test_a_folder_does_not_contain_an_object_of_its_own_name() -> None:
+    """In an object store both may be there, and another root may contain the object."""
+    place = "s3://bucket/in/b"
+    roots = RootListings([Root(uri=place, real=place, file=None)], NameRules(FileSource(place)))
+
+    assert not roots.contain(place)
+    assert roots.contain(f"{place}/x")
