@@ -1,4 +1,4 @@
-"""Options as DAG authors write them: frozen values that go to JSON and back, and `resolve` templates into a copy.
+"""Options as DAG authors write them: frozen values that convert to and from JSON; `resolve` renders their templates.
 
 Standard library only: the DAG processor imports this at every parse. Sizes are bytes, durations seconds.
 """

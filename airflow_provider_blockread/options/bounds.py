@@ -1,4 +1,4 @@
-"""Where the links and redirects of a source may lead, for the tasks that read its files."""
+"""Bounds on where the links and redirects of a source may lead, for the tasks that read its files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from airflow_provider_blockread.options.values import Value
 class Bounds(Value):
     """The bounds that follow from a source's `follow_links` and `redirect_hosts`; a plan passes them to reading tasks.
 
-    Links must lead to a place inside `link_roots` (local roots in canonical form), or anywhere if it is None. A web
-    server may redirect to itself and to `redirect_hosts`.
+    Links must lead to a place inside `link_roots` (local roots in canonical form); if it is None, they may lead
+    anywhere. A web server may redirect to itself and to `redirect_hosts`.
     """
 
     kind: ClassVar[str] = "bounds"

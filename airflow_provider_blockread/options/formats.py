@@ -17,12 +17,12 @@ COMPRESSIONS = ("auto", "none", "gzip", "bzip2", "xz", "zstd")
 
 @dataclass(frozen=True, kw_only=True)
 class FormatOption(Value):
-    """How bytes become records.
+    """How bytes become records: the base class of all record formats.
 
     `compression` is `"auto"` (by the file's suffix), `"none"`, or the codec of all files: gzip, bzip2, xz, zstd.
     A compressed file is one block. If a format has an `encoding`, it is `"utf-8"`, `"binary"` (unchanged bytes),
-    `"utf-16"` or `"utf-32"` (with `-le` or `-be`, or by the byte order mark), or a single-byte one such as `"cp1252"`;
-    records are published in UTF-8.
+    `"utf-16"` or `"utf-32"` (with `-le` or `-be`, or by the byte order mark), or a single-byte encoding such as
+    `"cp1252"`; records are published in UTF-8.
     """
 
     compression: str = "auto"
@@ -35,17 +35,17 @@ class FormatOption(Value):
 
     @property
     def reads_empty(self) -> bool:
-        """Whether a file of no bytes may hold a record."""
+        """Whether an empty file may hold a record."""
         return False
 
     @property
     def holds_members(self) -> bool:
-        """Whether files are merged files; those in Parquet are decoded."""
+        """Whether the files are merged files; those in Parquet are decoded."""
         return False
 
 
 def _one_byte(kind: str, what: str, value: str | bytes, encoding: str) -> None:
-    """Refuse a mark that is not one byte, or one code unit of a wide encoding."""
+    """Refuse a delimiter, quote or other mark that is not one byte, or one code unit of a wide encoding."""
     unit = UNIT_BYTES.get(encoding, 1)
     if len(encode_text(kind, value, encoding)) != unit:
         kind_of = "single byte" if unit == 1 else f"single character of {unit} bytes in {encoding}"
@@ -55,10 +55,10 @@ def _one_byte(kind: str, what: str, value: str | bytes, encoding: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Lines(FormatOption):
-    """One record a line, ended by LF, CR or CRLF (`newline="universal"`) or by LF alone (`"lf"`).
+    """One record per line, ended by LF, CR or CRLF (`newline="universal"`) or by LF alone (`"lf"`).
 
     `encoding="utf-8"` publishes a string column `value`, and a line that is not UTF-8 is a bad record;
-    `encoding="binary"` publishes the bytes. A UTF-8 byte order mark at the file's start is skipped in text.
+    `encoding="binary"` publishes the bytes. In text, a UTF-8 byte order mark at the start of the file is skipped.
     """
 
     kind: ClassVar[str] = "lines"
@@ -72,7 +72,10 @@ class Lines(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class Delimited(FormatOption):
-    """Records that end at a byte string; matches are leftmost and do not overlap. Text is encoded like the file."""
+    """Records that end at a delimiter: bytes, or text, which is encoded like the file.
+
+    Matches are leftmost and do not overlap.
+    """
 
     kind: ClassVar[str] = "delimited"
     delimiter: str | bytes = "\n"
@@ -86,13 +89,13 @@ class Delimited(FormatOption):
 
     @property
     def delimiter_bytes(self) -> bytes:
-        """The delimiter as it is in the file."""
+        """The delimiter as it is encoded in the file."""
         return encode_text(self.kind, self.delimiter, self.encoding)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Escaped(FormatOption):
-    r"""Records that end at a newline (LF, CR or CRLF), or at `delimiter`, that is not escaped.
+    r"""Records that end at an unescaped newline (LF, CR or CRLF), or at an unescaped `delimiter`.
 
     An `escape` byte removes the meaning of a newline, delimiter or escape after it: a record ends after an even number
     of escapes and continues after an odd number. `unescape=True` removes the escapes from the published records.
@@ -120,14 +123,14 @@ class Escaped(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class Csv(FormatOption):
-    """Rows of separated fields, also quoted fields that contain newlines, read as Python's `csv` reads them.
+    """Rows of separated fields, which may be quoted and contain newlines, read as Python's `csv` reads them.
 
-    Newlines are LF, CR and CRLF. `quote=None` turns quoting off; `escape` and `comment` (skips lines that begin with
-    it) are off by default. Columns come from `schema` (`"id long, ts timestamp"`); without it, names come from the
-    header, or are `_c0`, `_c1`.., and types from a sample of the window's files, fixed for the generation.
-    With `header=True` the first row of every file names its columns: it must equal the columns (`columns="equal"`), or
-    fields go to the columns of these names and missing ones are null (`"by_name"`). An unquoted field that equals
-    `null` is null. With `rescue=True` the column `_rescued` holds what fits no column.
+    Newlines are LF, CR and CRLF. `quote=None` turns quoting off; `escape` and `comment` (lines that begin with it are
+    skipped) are off by default. Columns come from `schema` (`"id long, ts timestamp"`); without it, names come from
+    the header, or are `_c0`, `_c1` and so on, and types come from a sample of the window's files and are fixed for the
+    generation. With `header=True` the first row of every file names its columns: either it must equal the columns
+    (`columns="equal"`), or fields are assigned to columns by name and missing ones are null (`"by_name"`). An unquoted
+    field that equals `null` is null. With `rescue=True` the column `_rescued` holds what fits no column.
     """
 
     kind: ClassVar[str] = "csv"
@@ -169,7 +172,7 @@ class Csv(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class JsonLines(FormatOption):
-    """One JSON object a line, typed by a schema such as `"id long, ts timestamp, msg string"`.
+    """One JSON object per line, typed by a schema such as `"id long, ts timestamp, msg string"`.
 
     Fields that the schema does not name are left out; fields that an object lacks are null. Blank lines are
     skipped and counted. Without a schema, the text of each object is published in one column `value`. With
@@ -183,11 +186,11 @@ class JsonLines(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class JsonArray(FormatOption):
-    """The elements of one JSON array that fills a file, or JSON values one after another; pretty-printed or not.
+    """The elements of a JSON array that spans the file, or a sequence of JSON values; pretty-printed or not.
 
     `layout` is `"array"`, `"values"`, or `"auto"`: an array if the file's first character is `[`. With a `schema`
-    such as `"id long, msg string"` every element must be an object; without one, its text is published. `rescue` is as
-    for JSON lines.
+    such as `"id long, msg string"` every element must be an object; without one, its text is published. `rescue` works
+    as in `JsonLines`.
     """
 
     kind: ClassVar[str] = "json_array"
@@ -202,7 +205,7 @@ class JsonArray(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class Fixed(FormatOption):
-    """Records of `length` bytes; a shorter last one fails (`short_last="fail"`) or is a record (`"keep"`)."""
+    """Records of `length` bytes; a shorter last one is an error (`short_last="fail"`) or a record (`"keep"`)."""
 
     kind: ClassVar[str] = "fixed"
     length: int = 0
@@ -223,7 +226,7 @@ class Fixed(FormatOption):
 
 @dataclass(frozen=True, kw_only=True)
 class WholeFile(FormatOption):
-    """One record a file; an empty file holds none, or with `keep_empty` an empty one."""
+    """One record per file; an empty file holds no record, or with `keep_empty` an empty one."""
 
     kind: ClassVar[str] = "whole_file"
     encoding: str = "utf-8"
@@ -231,15 +234,15 @@ class WholeFile(FormatOption):
 
     @property
     def reads_empty(self) -> bool:
-        """Whether a file of no bytes may hold a record."""
+        """Whether an empty file may hold a record."""
         return self.keep_empty
 
 
 @dataclass(frozen=True, kw_only=True)
 class Members(FormatOption):
-    """One record a member of a merged file, with its name in `_file` and its time in `_modified`.
+    """One record per member of a merged file, with its name in `_file` and its time in `_modified`.
 
-    Merged files are archives, each with its index beside it, and Parquet files with these columns.
+    Merged files are archives, each with its index beside it, or Parquet files with these columns.
     """
 
     kind: ClassVar[str] = "members"
@@ -252,7 +255,7 @@ class Members(FormatOption):
 
     @property
     def reads_empty(self) -> bool:
-        """True: all members may be empty."""
+        """True, because all members may be empty."""
         return True
 
     @property
@@ -278,7 +281,7 @@ class CustomFormat(FormatOption):
             raise OptionsError(msg)
 
 
-#: Format names as users write them, to the option class of each.
+#: The option class of each format, by the name that users write.
 FORMATS: Mapping[str, type[FormatOption]] = {
     cls.kind: cls
     for cls in (Lines, Delimited, Escaped, Csv, JsonLines, JsonArray, Fixed, WholeFile, Members, CustomFormat)

@@ -11,11 +11,11 @@ from airflow_provider_blockread.options.values import PRIVATE, Value
 
 @dataclass(frozen=True, kw_only=True)
 class FunctionCode:
-    """The text of a function, as it stands in a file: without decorators, and indented as it is there."""
+    """The text of a function as it stands in its file: with its indentation, but without decorators."""
 
     text: str
     file: str
-    line: int  # of the file, where the text begins; the first is 1
+    line: int  # of the file where the text begins, from 1
 
     @property
     def digest(self) -> str:

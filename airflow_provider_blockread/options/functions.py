@@ -1,4 +1,4 @@
-"""What is done with records between reading and the sink, as DAG authors write it; `spark/tasks` does it."""
+"""What is done with records between reading and the sink, as DAG authors write it; `spark/tasks` implements it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _RECORDS = re.compile(r"\brecords\b", re.IGNORECASE)
 class FunctionOption(Value):
     """What is done with the records of a window; `columns` adds `_file`, `_block` and `_offset` to them.
 
-    `rows_out` is what receipts say about the rows that come out, which the proof then demands of the output: `all`
-    records come out of each block; the rows are `counted` block by block; only their writers know what was `written`.
+    `rows_out` tells what receipts say about the resulting rows, which the proof then demands of the output: with `all`,
+    every record of a block becomes one row; with `counted`, the rows are counted block by block; with `written`, only
+    the writers know how many rows there are.
     """
 
     rows_out: ClassVar[str]
@@ -42,7 +43,7 @@ class FunctionOption(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class AsRead(FunctionOption):
-    """No function: the sink gets the records as they were read, and the columns that were asked for."""
+    """No function: the sink gets the records as they were read, with the `columns` that were requested."""
 
     kind: ClassVar[str] = "as_read"
     rows_out: ClassVar[str] = "all"
@@ -75,10 +76,10 @@ class ArrowFunction(FunctionOption):
 
 @dataclass(frozen=True, kw_only=True)
 class FrameFunction(FunctionOption):
-    """What is done with the records as one Spark DataFrame, once their read is proven.
+    """A function of the records as one Spark DataFrame, called once their read is proven.
 
     With `scope="window"` it gets all records of the window, which the plan then packs into one group; with
-    `scope="group"` those of each group by themselves.
+    `scope="group"` it is called for each group separately.
     """
 
     rows_out: ClassVar[str] = "written"
@@ -116,7 +117,7 @@ class DataFrameFunction(FrameFunction):
 
 @dataclass(frozen=True)
 class Sql(FrameFunction):
-    """A query of Spark SQL over the view `records`, as `"SELECT level, count(*) AS n FROM records GROUP BY level"`."""
+    """A Spark SQL query over the view `records`: `"SELECT level, count(*) AS n FROM records GROUP BY level"`."""
 
     kind: ClassVar[str] = "sql"
     query: str
@@ -135,13 +136,13 @@ class Sql(FrameFunction):
 
 
 def text_of(option: FunctionOption) -> FunctionText | None:
-    """Return the text by which an option names its function; None where it has an import path, or no function."""
+    """Return the text by which an option names its function, or None if it has an import path or no function."""
     path = option.path if isinstance(option, (ArrowFunction, DataFrameFunction)) else None
     return path if isinstance(path, FunctionText) else None
 
 
 def with_code(option: FunctionOption, code: FunctionCode | None) -> FunctionOption:
-    """Return the option with the code of its function; as it is where it names no text."""
+    """Return the option with the code of its function, or the option unchanged if it names no function text."""
     if isinstance(option, (ArrowFunction, DataFrameFunction)) and isinstance(option.path, FunctionText):
         return replace(option, path=replace(option.path, code=code))
     return option

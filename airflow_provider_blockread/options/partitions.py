@@ -1,4 +1,4 @@
-"""Partitions as sinks name them: columns as they are, or an Iceberg transform of a column."""
+"""Partitions as sinks name them: a column, or an Iceberg transform of a column."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _WIDTH = re.compile(r"\s*([1-9][0-9]{0,8})\s*,\s*(.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """What rows are kept apart by: the value of a column, or of a transform of it, `identity` being none."""
+    """What rows are partitioned by: the value of a column (`identity`), or the result of a transform of it."""
 
     column: str
     transform: str = "identity"
-    width: int = 0  # of bucket, how many there are; of truncate, how much is left
+    width: int = 0  # number of buckets, or of what truncate keeps
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the partition that is written as `day`, `day(at)`, `bucket(16, id)` or `truncate(4, name)`.
+        """Return the partition for text such as `day`, `day(at)`, `bucket(16, id)` or `truncate(4, name)`.
 
         Raises:
             OptionsError: when a transform lacks its number, or has one too many.
@@ -57,12 +57,12 @@ class Partition:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the value of the column."""
+        """Whether rows are partitioned by the column's own values."""
         return self.transform == "identity"
 
     @property
     def name(self) -> str:
-        """Its name, as Iceberg's own writers choose it: `day`, `at_day`, `id_bucket`, `name_trunc`."""
+        """The partition's name, as Iceberg's own writers choose it: `day`, `at_day`, `id_bucket`, `name_trunc`."""
         return self.column if self.is_plain else f"{self.column}_{TRANSFORMS[self.transform]}"
 
 
@@ -78,10 +78,10 @@ def distinct(kind: str, option: str, columns: Sequence[str]) -> None:
 
 
 def parse_partitions(kind: str, texts: Sequence[str], *, transforms: bool) -> tuple[Partition, ...]:
-    """Return what an option lists.
+    """Return the partitions that an option lists.
 
     Raises:
-        OptionsError: when one is given twice, or is a transform that the sink does not have.
+        OptionsError: when one is given twice, or is a transform that the sink does not support.
     """
     distinct(kind, "partition_by", texts)
     found = tuple(map(Partition.parse, texts))

@@ -11,7 +11,7 @@ from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import parse_duration, parse_time
 from airflow_provider_blockread.options.values import Value, is_template
 
-#: The block size that is chosen for each file.
+#: The value of `block_size` with which a size is chosen for each file.
 AUTO = "auto"
 
 
@@ -41,8 +41,8 @@ def above_zero(kind: str, name: str, value: object) -> None:
 class Limits(Value):
     """How much one window may hold; all limits apply together.
 
-    A file that exceeds `max_bytes` or `max_blocks` by itself is read in parts of at least one block, a part a window,
-    if its format can be split; otherwise a window takes it whole.
+    A file that exceeds `max_bytes` or `max_blocks` by itself is read in parts of at least one block, one part per
+    window, if its format can be split; otherwise one window takes the whole file.
     """
 
     kind: ClassVar[str] = "limits"
@@ -61,15 +61,15 @@ class Selection(Value):
     """Which of the discovered files a window takes.
 
     `select="arrival"`: files that no window of this feed has taken. `select="interval"`: files whose time is in the
-    run's data interval. A file's time is what `FileSource.time_pattern` finds in its path, or that of its last
+    run's data interval. A file's time is what `FileSource.time_pattern` finds in its path, or the time of its last
     modification; `order` sorts by it. Files older than `start_from` (ISO 8601 text, UTC) or `max_age` (seconds, or text
     such as `"7d"`) are left out and counted.
 
-    `late` decides about files that arrive after the window of their interval was planned: the `next` window takes them;
-    `reopen`: planning the interval again (clear its run) takes them as a second window; `report`: they are counted and
-    wait. `on_modified` decides about a new version of a file that was taken: `ignore` (count it), `add` (read it as
-    well) or `fail`. `on_untimed` decides about a file whose time is needed and cannot be found: `ignore` (leave it out
-    and count it) or `fail`.
+    `late` decides about files that arrive after the window of their interval was planned. `next`: the next window takes
+    them. `reopen`: planning the interval again (clear its run) takes them as a second window. `report`: they are
+    counted and wait. `on_modified` decides about a new version of a file that was taken: `ignore` (count it), `add`
+    (read it as well) or `fail`. `on_untimed` decides about a file whose time is needed but cannot be found: `ignore`
+    (leave it out and count it) or `fail`.
     """
 
     kind: ClassVar[str] = "selection"
@@ -98,12 +98,13 @@ class Selection(Value):
 class Splitting(Value):
     """How a window is divided among tasks and Spark applications; sizes are bytes or text such as `"64MiB"`.
 
-    `block_size="auto"` chooses a size for each file, from 16 MiB to 256 MiB, aligned with the store's own blocks (those
-    of HDFS, 64 MiB elsewhere), so that a large file has a block for each of `max_readers`, or of 32 without that limit.
+    `block_size="auto"` chooses a size for each file, from 16 MiB to 256 MiB, aligned with the store's own blocks (HDFS
+    blocks, or 64 MiB elsewhere), so that a large file has one block for each of `max_readers` readers (default 32).
 
-    Readers are the Spark tasks that read a window at once, those of all groups together: at most `max_readers`. With
+    Readers are the Spark tasks that read a window at once, in all groups together: at most `max_readers`. With
     `target_minutes` a plan chooses their number between `min_readers` and `max_readers`, from the window's bytes and
-    from the rate of the feed's earlier windows, so that reading takes no longer. A group has at least one reader.
+    from the rate of the feed's earlier windows, so that reading takes at most that long. A group has at least one
+    reader.
     """
 
     kind: ClassVar[str] = "splitting"

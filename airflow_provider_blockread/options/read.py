@@ -1,4 +1,4 @@
-"""How to read, and where to: options of a generation, so that a rebuild can use corrected ones."""
+"""How to read, and where to write: options of a generation, so that a rebuild can use corrected ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from airflow_provider_blockread.options.plan import above_zero, one_of
 from airflow_provider_blockread.options.sinks import FILE_COLUMNS, ArchiveSink, ColumnarSink, Sink
 from airflow_provider_blockread.options.values import Value, from_json
 
-#: The Airflow connection of Spark where none is named.
+#: The Airflow connection of Spark if none is named.
 DEFAULT_CONNECTION = "spark_default"
 
 _MASTERS = ("local", "spark://", "yarn", "k8s://", "{{")  # those of Spark 4, or a template
-# As Spark's own spark.redaction.regex, with further keys and signatures of stores.
+# Spark's own spark.redaction.regex, plus further keys and signatures of stores.
 _IS_SECRET = re.compile(
     "secret|password|token|(access|account|encryption|private)[.]?key|[.]sas[.]|[.]credential$", re.IGNORECASE
 )
@@ -29,13 +29,14 @@ _IS_SECRET = re.compile(
 class Policies(Value):
     """What happens when something is not as planned.
 
-    `on_missing`, `on_changed`: if a planned file is gone, or has another version: `fail`, or `exclude` and record it.
+    `on_missing`, `on_changed`: if a planned file is gone, or has another version: `fail`, or `exclude` the file and
+    record it.
     `on_bad_record`: `fail`, `quarantine` its bytes, or `drop` and count it.
     `on_rerun`: if a published window is cleared: `rebuild`, `verify` (read and prove, write nothing) or `skip`.
-    `on_empty`: with nothing to read, `skip` the tasks downstream, or let them run (`succeed`).
+    `on_empty`: if there is nothing to read: `skip` the tasks downstream, or let them run (`succeed`).
     `proof="digest"` adds a sum of record hashes that does not depend on how files were split.
-    `max_record_bytes` bounds a record; `max_decoded_bytes` and `max_expansion` (decoded bytes for each compressed byte,
-    checked after the first 16 MiB) bound a decoded file; `max_columns` bounds the columns of a csv file.
+    `max_record_bytes` limits a record; `max_decoded_bytes` and `max_expansion` (decoded bytes per compressed byte,
+    checked after the first 16 MiB) limit a decoded file; `max_columns` limits the columns of a csv file.
     """
 
     kind: ClassVar[str] = "policies"
@@ -63,10 +64,10 @@ class Policies(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOptions(Value):
-    """All options that decide what a pass over a window reads and writes; other options make another generation.
+    """All options that decide what a pass over a window reads and writes; different options make a new generation.
 
-    A plan derives `bounds` from its source, for the tasks that open the files. If it `merges`, each task reads as much
-    as a file of the sink is to hold, instead of an equal share.
+    A plan derives `bounds` from its source, for the tasks that open the files. With `merges`, each task reads as many
+    bytes as a file of the sink should hold, instead of an equal share.
     """
 
     kind: ClassVar[str] = "generation"
@@ -79,7 +80,7 @@ class GenerationOptions(Value):
 
     @property
     def task_bytes(self) -> int | None:
-        """The bytes that a task reads; None for an equal share."""
+        """The bytes that a task reads, or None for an equal share."""
         sized = self.merges and isinstance(self.sink, (ArchiveSink, ColumnarSink))
         return self.sink.file_bytes if sized else None  # type: ignore[attr-defined]
 
@@ -103,11 +104,11 @@ class SparkJob(Value):
 
     `conn_id` is an Airflow connection of type `spark` or `spark_connect`. `master` overrides the host of the former;
     `remote` (`sc://host:port`) is a Spark Connect server to use instead of a connection. `conf` is passed to Spark
-    unchanged, settings with secrets (`secret`, `password`, `token`, `.sas.`, or an `access`, `account`, `encryption` or
-    `private` key in the name) in a private file; `proxy_user` is the user whom Spark impersonates on the cluster.
-    `py_files` are more zips or modules for the executors, such as the module of a user's function. `environment` names
-    variables (`*` matches any text) that a driver inherits in addition to the usual ones. A task whose last heartbeat
-    is older than `stale_after_s` seconds counts as dead.
+    unchanged; settings with secrets (`secret`, `password`, `token`, `.sas.`, or an `access`, `account`, `encryption` or
+    `private` key in the name) are passed in a private file. `proxy_user` is the user whom Spark impersonates on the
+    cluster. `py_files` are additional zips or modules for the executors, such as the module of a user's function.
+    `environment` names variables (`*` matches any text) that a driver inherits in addition to the usual ones. A task
+    whose last heartbeat is older than `stale_after_s` seconds counts as dead.
     """
 
     kind: ClassVar[str] = "spark_job"
@@ -140,11 +141,11 @@ class SparkJob(Value):
 
     @property
     def secrets(self) -> dict[str, str]:
-        """The settings of `conf` that must not be seen."""
+        """The settings of `conf` that must stay secret."""
         return {key: value for key, value in self.conf.items() if _IS_SECRET.search(key)}
 
     def without_secrets(self) -> Self:
-        """Return the job without these settings."""
+        """Return the job without its secret settings."""
         return replace(self, conf={key: value for key, value in self.conf.items() if key not in self.secrets})
 
     def _check_remote(self, remote: str) -> None:
@@ -163,15 +164,15 @@ class SparkJob(Value):
             raise OptionsError(msg)
 
 
-#: How the files to merge are read: as they are, whatever they hold.
+#: How the files to merge are read: as raw bytes, whatever their content.
 MERGED = WholeFile(encoding="binary", compression="none", keep_empty=True)
 
 
 def merging(sink: Sink, policies: Policies = Policies()) -> GenerationOptions:
-    """Return the options of a generation that merges files: each is a row, with its name and its time.
+    """Return the options of a generation that merges files: each file is a row, with its name and its time.
 
     Raises:
-        OptionsError: when the sink has no place for them.
+        OptionsError: when the sink cannot store a file's name and time.
     """
     return GenerationOptions(sink=_naming(sink), record_format=MERGED, policies=policies, merges=True)
 

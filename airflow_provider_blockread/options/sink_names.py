@@ -1,4 +1,4 @@
-"""The names of sinks, as the command line and manifests have them."""
+"""The names of sinks, as the command line and manifests use them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from airflow_provider_blockread.options.sinks import ArchiveSink, ParquetSink, S
 from airflow_provider_blockread.options.tables import CustomSink, DeltaSink, IcebergSink, PostgresSink
 from airflow_provider_blockread.options.text_sinks import CsvSink, JsonLinesSink, TextSink
 
-#: Sink names as users write them, to the option class of each.
+#: The option class of each sink, by the name that users write.
 SINKS: Mapping[str, type[Sink]] = {
     "parquet": ParquetSink,
     "text": TextSink,

@@ -1,4 +1,4 @@
-"""Sinks as DAG authors write them; `sinks` holds what they do."""
+"""Sinks as DAG authors write them; `sinks` implements them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from airflow_provider_blockread.options.partitions import Partition, distinct, p
 from airflow_provider_blockread.options.plan import above_zero, one_of
 from airflow_provider_blockread.options.values import Value, parse
 
-#: Columns that columnar sinks add on request: a row's file and its modification time, the number of its block, its
-#: record's byte offset, its window's id and key, the date in that key, and when the window's generation began.
+#: Columns that columnar sinks add on request: the row's file and the file's modification time, the number of the block,
+#: the record's byte offset, the window's id and key, the date in that key, and when the window's generation began.
 AUDIT_COLUMNS = ("_file", "_modified", "_block", "_offset", "_window", "_window_key", "_window_date", "_loaded")
 
-#: Those that say which file a row is.
+#: The audit columns that say which file a row is.
 FILE_COLUMNS = ("_file", "_modified")
 
 #: How a column of a Parquet file may be encoded.
@@ -34,9 +34,9 @@ _CODECS = ("snappy", "zstd", "gzip", "lz4", "none")
 
 @dataclass(frozen=True)
 class Sink(Value):
-    """Where records go. `work_uri` (manifests, results, staging) is beside the output, never inside."""
+    """Where records go. `work_uri` (manifests, results, staging) is a folder beside the output, never inside it."""
 
-    keeps_files: ClassVar[bool] = True  # what tasks write is what readers find; otherwise its rows are, or nobody knows
+    keeps_files: ClassVar[bool] = True  # readers find the files that tasks write, and not only their rows
     uri: str
     _: KW_ONLY
     work_uri: str | None = None
@@ -52,7 +52,7 @@ class Sink(Value):
 
     @classmethod
     def from_texts(cls, output: str, texts: Mapping[str, str]) -> Self:
-        """Return the sink of an output and options given as text, as on a command line.
+        """Return the sink for an output and options given as text, as on a command line.
 
         Raises:
             OptionsError: when an option is unknown, or its text is not of the option's type.
@@ -61,7 +61,7 @@ class Sink(Value):
 
     @property
     def connections(self) -> Mapping[str, str | None]:
-        """The Airflow connections of stores, by the folders that they are for; None for the ambient identity."""
+        """The Airflow connections of stores by folder; None stands for the ambient identity."""
         folders = [folder for folder in (self.folder, self.work_area) if folder is not None]
         return dict.fromkeys(folders, self.conn_id)
 
@@ -76,12 +76,12 @@ class Sink(Value):
 
     @property
     def place(self) -> str:
-        """Where readers look, as messages name it."""
+        """Where readers look for the records, as messages name it."""
         return self.uri
 
     @property
     def folder(self) -> str | None:
-        """The folder of the published files, as far as it is known; None if they are in no folder."""
+        """The folder of the published files, as far as it is known, or None if they are in no folder."""
         return self.uri
 
     @property
@@ -91,12 +91,12 @@ class Sink(Value):
 
     @property
     def suffix(self) -> str:
-        """How the names of its files end."""
+        """The suffix of its files' names."""
         return f".{self.kind}"
 
     @property
     def inner_folder(self) -> str:
-        """What a file's path may have between `folder` and its name, with a slash at its end."""
+        """An example of the folders between `folder` and a file's name, with a trailing slash; empty for none."""
         return ""
 
     @property
@@ -106,7 +106,7 @@ class Sink(Value):
 
     @property
     def per_group(self) -> bool:
-        """Whether a file holds all rows of a group, which one task writes then."""
+        """Whether a file holds all rows of a group, which one task then writes."""
         return False
 
     @property
@@ -124,9 +124,9 @@ class Sink(Value):
 class ArchiveSink(Sink):
     """A directory of archives: the bytes of many files one after another, with an index of them beside each archive.
 
-    Rows have one column `value`, of text or bytes; each is a file. `separator` is added behind each. Archives are plain
-    (`compression="none"`), or zstd in frames that can be decompressed one by one. A task starts its next archive after
-    `file_bytes`, before compression.
+    Rows have one column `value`, of text or bytes; each row is a file. `separator` is added after each. Archives are
+    plain (`compression="none"`), or zstd in frames that can be decompressed one by one. A task starts its next archive
+    after `file_bytes`, counted before compression.
     """
 
     kind: ClassVar[str] = "archive"
@@ -142,22 +142,22 @@ class ArchiveSink(Sink):
 
     @property
     def suffix(self) -> str:
-        """How the names of its files end."""
+        """The suffix of its files' names."""
         return ".bin" if self.compression == "none" else ".zst"
 
     @property
     def separator_bytes(self) -> bytes:
-        """The separator as it stands in the files."""
+        """The separator as it is encoded in the files."""
         return encode_text(self.kind, self.separator, "utf-8")
 
     @property
     def audit_columns(self) -> tuple[str, ...]:
-        """The name and the time of a file."""
+        """The audit columns with a file's name and its time."""
         return FILE_COLUMNS
 
     @property
     def needs_audit(self) -> bool:
-        """False: what a function makes of records is no file, and is archived without a name."""
+        """False, because rows that a function makes are not files, and are archived without a name."""
         return False
 
 
@@ -166,19 +166,20 @@ class ColumnarSink(Sink):
     """Records in Parquet files.
 
     A row group holds `row_group_bytes`, and a task starts its next file after `file_bytes`, both before compression.
-    `compression` is that of all columns but those in `codecs`; a column has the encoding that `encodings` names, or one
-    that is chosen by its first values. The rows of each file are in the order of the columns `sort_by`.
+    `compression` is the codec of all columns except those in `codecs`. A column has the encoding that `encodings`
+    names, or one that is chosen from its first values. The rows of each file are sorted by the columns `sort_by`.
 
-    `audit` adds columns that say where a row comes from. `path_columns` adds columns of text with what the path of a
-    row's file says: for `day`, the value in its folder `day=2026-01-02`. `partition_by` names columns, these among
-    them; a file holds the rows of one combination of their values, of which a window has at most `max_partitions`.
+    `audit` adds columns that say where a row comes from. `path_columns` adds text columns with values from the path of
+    the row's file: for `day`, the value in its folder `day=2026-01-02`. `partition_by` names columns, which may be
+    audit or path columns; a file holds the rows of one combination of their values, and a window has at most
+    `max_partitions` combinations.
 
-    Rows with columns that the output lacks `"fail"`, or with `schema="add_columns"` the output gets these columns,
-    which are null in other rows; so do types that hold more than the output's, where its format can widen them.
-    With `case_sensitive=False` a column of rows is that of the output whose name differs by case at most.
+    With `schema="fail"`, rows with columns that the output lacks are refused; with `schema="add_columns"` the output
+    gets these columns, which are null in other rows. The same applies to types that hold more than the output's, if
+    its format can widen them. With `case_sensitive=False` columns match those of the output without regard to case.
     """
 
-    has_transforms: ClassVar[bool] = False  # whether it may be partitioned by what is made of a column
+    has_transforms: ClassVar[bool] = False  # whether it may be partitioned by a transform of a column
     _: KW_ONLY
     compression: str = "snappy"
     row_group_bytes: int = 64 * 2**20
@@ -214,28 +215,28 @@ class ColumnarSink(Sink):
 
     @property
     def suffix(self) -> str:
-        """How the names of its files end."""
+        """The suffix of its files' names."""
         return ".parquet"
 
     @property
     def evolves(self) -> bool:
-        """Whether the output gets columns that it lacks."""
+        """Whether columns that the output lacks are added to it."""
         return self.schema == "add_columns"
 
     @property
     def deletes_rows(self) -> bool:
-        """Whether a window's rows are deleted one by one where other writers have put them into other files."""
+        """Whether a window's rows are deleted one by one if other writers have moved them into other files."""
         return False
 
     @property
     def audit_columns(self) -> tuple[str, ...]:
-        """The audit columns that are asked for, or partitioned by."""
+        """The audit columns that are requested, or partitioned by."""
         found = (partition.column for partition in self.partitions if partition.column in AUDIT_COLUMNS)
         return tuple(dict.fromkeys((*self.audit, *found)))
 
     @property
     def partitions(self) -> tuple[Partition, ...]:
-        """What `partition_by` lists."""
+        """The partitions that `partition_by` lists."""
         return parse_partitions(self.kind, self.partition_by, transforms=self.has_transforms)
 
 
@@ -243,8 +244,8 @@ class ColumnarSink(Sink):
 class ParquetSink(ColumnarSink):
     """A directory of Parquet files.
 
-    With `log=True` it holds a log of what is published, from which readers see whole windows, and which knows the
-    columns of the directory. Without one, nothing does, and rows may have any columns.
+    With `log=True` it holds a log of what is published, which lets readers see whole windows, and which records the
+    columns of the directory. Without a log the columns are not recorded, and rows may have any columns.
     """
 
     kind: ClassVar[str] = "parquet"
@@ -262,5 +263,5 @@ class ParquetSink(ColumnarSink):
 
     @property
     def inner_folder(self) -> str:
-        """The folders of partitions, of some values."""
+        """The folders of an example partition, with a trailing slash."""
         return "".join(f"{partition.name}=0/" for partition in self.partitions)

@@ -27,17 +27,17 @@ class FileSource(Value):
     leading `.` or `_`) and names of files being written (`._COPYING_`, `.tmp`, `.part`) are skipped unless `hidden` is
     true. `max_depth` counts the names of a path below its root: at 1, as with `recursive=False`, no folder is listed.
 
-    Files wait, counted by each plan, until they are `min_age` seconds old and their `done_marker` exists: `{name}.done`
-    or `{stem}.ok` beside each file, or `_SUCCESS` in its folder. Markers are never taken. Files smaller than `min_size`
-    or larger than `max_size` (bytes, or text such as `"1KiB"`) are left out and counted.
+    Files wait, and each plan counts them, until they are `min_age` seconds old and their `done_marker` exists:
+    `{name}.done` or `{stem}.ok` beside each file, or `_SUCCESS` in its folder. Markers are never taken. Files smaller
+    than `min_size` or larger than `max_size` (bytes, or text such as `"1KiB"`) are left out and counted.
 
     A link of a local or SFTP source that leads out of all roots is left out and counted, unless `follow_links` is
     `"anywhere"`. Redirects of a web server are followed to itself and to the `redirect_hosts`.
 
-    `time_pattern` describes where a path contains the file's time, as in `dt=%Y-%m-%d/hr=%H`, and `time_zone` in which
-    zone, as `Europe/Zurich`; without a pattern, a file's time is that of its last modification. `identity` is what
-    identifies a file: only its version is accepted. `conn_id` names the Airflow connection that opens the roots, or one
-    for each: `{"s3://one/in": "aws_one"}`.
+    `time_pattern` describes where a path contains the file's time, as in `dt=%Y-%m-%d/hr=%H`, and `time_zone` names its
+    zone, such as `Europe/Zurich`; without a pattern, a file's time is that of its last modification. `identity` is what
+    identifies a file; `"version"` is the only value. `conn_id` names the Airflow connection that opens the roots, or
+    maps each root to one: `{"s3://one/in": "aws_one"}`.
     """
 
     kind: ClassVar[str] = "file_source"
@@ -127,17 +127,17 @@ class FileSource(Value):
 
     @property
     def excludes(self) -> tuple[str, ...]:
-        """The patterns of what to leave out; a path must match none of them."""
+        """The exclude patterns; a path must not match any of them."""
         return (self.exclude,) if isinstance(self.exclude, str) else tuple(self.exclude)
 
     @property
     def depth(self) -> int | None:
-        """The most names that a path may have below its root; None for any number."""
+        """The maximum number of names that a path may have below its root, or None for no limit."""
         return self.max_depth if self.recursive else 1
 
     @property
     def size_bounds(self) -> tuple[int | None, int | None]:
-        """The smallest and the largest size to take, in bytes; None where there is no bound."""
+        """The smallest and the largest size to take, in bytes; None for no bound."""
         least, most = self.min_size, self.max_size
         return None if least is None else parse_size(least), None if most is None else parse_size(most)
 

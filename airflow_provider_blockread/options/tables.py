@@ -13,13 +13,13 @@ from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS, ColumnarSink, Sink
 from airflow_provider_blockread.options.values import parse_options
 
-#: Names of secrets; those of `tokenizer` and `sasl.mechanism` are none.
+#: Names of secrets; `tokenizer` and `sasl.mechanism` do not match.
 _SECRET = re.compile(
     r"token(?![a-z])|credential|secret|passw|passphrase|(?<![a-z])(?:pwd|sas)(?![a-z])|cookie|authorization"
     r"|(?:access|account|api|private|encryption)[-_.]?key|connection[-_.]?string",
     re.IGNORECASE,
 )
-#: Values that are or hold one: a URL, a header, what a database or a store is reached with.
+#: Values that are or contain a secret: a URL, a header, a connection string of a database or store.
 _PASSWORD = re.compile(
     r"^[\w.+-]+://[^/@:]*:[^/@]+@|(?:^|[?&;\s])(?:ssl)?password\s*=|[?&]sig=|(?i:AccountKey|SharedAccessSignature)="
     r"|^(?i:bearer) +\S|^(?i:basic) +[\w+/]{12,}=*$"
@@ -28,10 +28,10 @@ _PASSWORD = re.compile(
 
 @dataclass(frozen=True)
 class FileTableSink(ColumnarSink):
-    """A table of files, which one commit adds and removes.
+    """A table of files, which are added and removed in one commit.
 
-    `on_rewritten` says what a rebuild or undo does once other writers have put rows of the window into other files, as
-    a compaction does: it `"fail"`s, or with `"delete_rows"` it deletes them by the audit column `_window`.
+    `on_rewritten` decides what a rebuild or undo does if other writers have moved rows of the window into other files,
+    as a compaction does: `"fail"`, or `"delete_rows"`, which deletes the rows by the audit column `_window`.
     """
 
     _: KW_ONLY
@@ -46,15 +46,15 @@ class FileTableSink(ColumnarSink):
 
     @property
     def deletes_rows(self) -> bool:
-        """Whether a window's rows are deleted one by one where other writers have put them into other files."""
+        """Whether a window's rows are deleted one by one if other writers have moved them into other files."""
         return self.on_rewritten == "delete_rows"
 
 
 @dataclass(frozen=True)
 class DeltaSink(FileTableSink):
-    """A Delta Lake table, made when the first records are published.
+    """A Delta Lake table, created when the first records are published.
 
-    `properties` are those of a table that is made, such as `delta.logRetentionDuration`.
+    `properties` are set when the table is created, such as `delta.logRetentionDuration`.
     """
 
     kind: ClassVar[str] = "delta"
@@ -63,7 +63,7 @@ class DeltaSink(FileTableSink):
 
     @classmethod
     def from_texts(cls, output: str, texts: Mapping[str, str]) -> Self:
-        """Return the table of a directory; options that begin with `delta.` are properties."""
+        """Return the sink for a table's directory; options that begin with `delta.` are properties."""
         properties = {name: text for name, text in texts.items() if name.startswith("delta.")}
         own = {name: text for name, text in texts.items() if name not in properties}
         return replace(super().from_texts(output, own), properties=properties)
@@ -71,11 +71,11 @@ class DeltaSink(FileTableSink):
 
 @dataclass(frozen=True)
 class IcebergSink(FileTableSink):
-    """An Apache Iceberg table, given as `namespace.table`, made when the first records are published.
+    """An Apache Iceberg table, given as `namespace.table`, created when the first records are published.
 
-    `catalog` and `catalog_properties` are a catalog's name and properties as pyiceberg has them. Secrets are not among
-    these: they come from the Airflow connection `catalog_conn_id`, or from pyiceberg's own environment variables.
-    `location` is the folder of a table that is made; `properties` are its properties.
+    `catalog` and `catalog_properties` are a catalog's name and properties as pyiceberg defines them. They must not
+    contain secrets, which come from the Airflow connection `catalog_conn_id`, or from pyiceberg's own environment
+    variables. `location` and `properties` are the folder and the properties of a table that is created.
     """
 
     kind: ClassVar[str] = "iceberg"
@@ -91,13 +91,13 @@ class IcebergSink(FileTableSink):
         if "." not in self.uri.strip("."):
             msg = f"iceberg: {self.uri!r} must name a table with its namespace, as in db.events"
             raise OptionsError(msg)
-        properties: Mapping[str, object] = self.catalog_properties  # as a DAG may give them
+        properties: Mapping[str, object] = self.catalog_properties  # a DAG may give values that are not texts
         for name, value in properties.items():
             refuse_secret(f"iceberg: catalog property {name}", name, str(value))
             if not isinstance(value, str):
                 msg = f"iceberg: catalog property {name} must be text, not {value!r}; write it as {str(value)!r}"
                 raise OptionsError(msg)
-            if name.startswith("py-"):  # Airflow's web server loads the catalog, too, and must run no user's code
+            if name.startswith("py-"):  # Airflow's web server loads the catalog, too, and must not run user code
                 msg = (
                     f"iceberg: catalog property {name} names code, which options must not; put it into the Airflow"
                     " connection that catalog_conn_id names"
@@ -118,7 +118,7 @@ class IcebergSink(FileTableSink):
 
     @classmethod
     def from_texts(cls, output: str, texts: Mapping[str, str]) -> Self:
-        """Return the table of a name; what is no option of the sink is a property of the catalog, as `uri` is."""
+        """Return the sink for a table's name; options that the sink does not have are properties of the catalog."""
         given, catalog = _parted(cls, texts, {"catalog_properties", "properties"})
         return cls(output, catalog_properties=catalog, **given)
 
@@ -134,7 +134,7 @@ class IcebergSink(FileTableSink):
 
     @property
     def folder(self) -> str | None:
-        """The folder of the table's files, or the one with all tables."""
+        """The folder of the table's files, or the folder of all tables."""
         warehouse = self.catalog_properties.get("warehouse", "")
         return self.location or (warehouse if "/" in warehouse else None)
 
@@ -146,10 +146,10 @@ class IcebergSink(FileTableSink):
 
 @dataclass(frozen=True)
 class PostgresSink(ColumnarSink):
-    """A PostgreSQL table, given as `schema.table`, made when the first records are published.
+    """A PostgreSQL table, given as `schema.table`, created when the first records are published.
 
-    `url` names the database, without a password: that comes from the Airflow connection `postgres_conn_id`, which names
-    the database too, or from where PostgreSQL's own library looks (`PGPASSWORD`, `~/.pgpass`).
+    `url` names the database, without a password: that comes from the Airflow connection `postgres_conn_id`, which can
+    also name the database, or from where PostgreSQL's own library looks (`PGPASSWORD`, `~/.pgpass`).
     """
 
     kind: ClassVar[str] = "postgres"
@@ -189,13 +189,13 @@ class PostgresSink(ColumnarSink):
 
     @property
     def place(self) -> str:
-        """The table in its database, as Airflow names it; without `url`, its connection stands for the database."""
+        """The table in its database, as Airflow names it; without `url`, the connection stands for the database."""
         return (
             self.place_at(self.url) if self.url else f"postgres://{self.postgres_conn_id or 'localhost'}/{self._path}"
         )
 
     def place_at(self, url: str) -> str:
-        """Return the table's place in the database of a URL, by default that of its user, without its secrets."""
+        """Return the table's place in the database of a URL (default: the user's database), without secrets."""
         parts = urlsplit(url)
         database = parts.path.strip("/") or parts.username or "postgres"
         return f"postgres://{parts.hostname or 'localhost'}:{parts.port or 5432}/{database}/{self._path}"
@@ -206,7 +206,7 @@ class PostgresSink(ColumnarSink):
 
     @property
     def folder(self) -> str | None:
-        """None: rows are in no folder."""
+        """None, because rows are not in a folder."""
         return None
 
 
@@ -214,8 +214,8 @@ class PostgresSink(ColumnarSink):
 class CustomSink(Sink):
     """A sink of your own: a class, by its import path `"package.module:Class"`, and its arguments in `options`.
 
-    The names of its files end in `suffix`. `audit` adds columns that say where a row comes from. Secrets are not among
-    the options: what the Airflow connection `access_conn_id` holds reaches the class beside them, on Airflow's side.
+    The names of its files end in `suffix`. `audit` adds columns that say where a row comes from. The options must not
+    contain secrets: the class gets the fields of the Airflow connection `access_conn_id` separately, on Airflow's side.
     """
 
     kind: ClassVar[str] = "custom_sink"
@@ -241,18 +241,18 @@ class CustomSink(Sink):
 
     @classmethod
     def from_texts(cls, output: str, texts: Mapping[str, str]) -> Self:
-        """Return the sink of an output; what is no option of its own is an argument of the class."""
+        """Return the sink for an output; options that the sink does not have are arguments of the class."""
         given, own = _parted(cls, texts, {"options"})
         return cls(output, options=own, **given)
 
     @property
     def audit_columns(self) -> tuple[str, ...]:
-        """The audit columns that are asked for."""
+        """The audit columns that are requested."""
         return tuple(dict.fromkeys(self.audit))
 
 
 def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:
-    """Yield each plain value inside of a value that JSON can hold, under the name that is nearest to it."""
+    """Yield the scalars inside a JSON value, each with the name of the innermost key above it."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _texts(str(key), inner)
@@ -264,14 +264,14 @@ def _texts(name: str, value: object) -> Iterator[tuple[str, str]]:
 
 
 def _parted(cls: type[Sink], texts: Mapping[str, str], rests: set[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the values of a sink's own options, and the texts of others; options in `rests` are given by those."""
+    """Return the values of a sink's own options, and the remaining texts, which belong to the options in `rests`."""
     own = {found.name for found in fields(cls)} - {"uri", *rests}
     given = parse_options(cls, {name: text for name, text in texts.items() if name in own})
     return given, {name: text for name, text in texts.items() if name not in own}
 
 
 def refuse_secret(what: str, name: str, value: str) -> None:
-    """Refuse a value that would be stored in the ledger, and is a secret by its name or as part of a URL.
+    """Refuse a secret, recognized by its name or as part of a URL, that would be stored in the ledger.
 
     Raises:
         OptionsError: naming the option, not the value.

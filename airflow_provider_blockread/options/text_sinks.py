@@ -15,11 +15,11 @@ _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}  # of 
 
 @dataclass(frozen=True)
 class LineSink(Sink):
-    """A directory of files of text, plain or compressed.
+    """A directory of text files, plain or compressed.
 
-    A file is that of a task, with `per="group"` of a whole group, which one task writes then, or with `per="block"` of
-    a block, whose number its name then ends in, in hex. With `log=True` the directory holds a log of what is published,
-    from which readers see whole windows.
+    A file holds the rows of one task; with `per="group"` those of a whole group, which one task then writes; or with
+    `per="block"` those of one block, with whose number, in hex, the file's name then ends. With `log=True` the
+    directory holds a log of what is published, which lets readers see whole windows.
     """
 
     ending: ClassVar[str]  # of the names of plain files
@@ -35,7 +35,7 @@ class LineSink(Sink):
 
     @property
     def suffix(self) -> str:
-        """How the names of its files end."""
+        """The suffix of its files' names."""
         return f"{self.ending}{_SUFFIXES.get(self.compression, '')}"
 
     @property
@@ -51,7 +51,7 @@ class LineSink(Sink):
 
 @dataclass(frozen=True)
 class JsonLinesSink(LineSink):
-    """A directory of JSON lines: an object for each row, with all of its columns."""
+    """A directory of JSON lines files: one object per row, with all of its columns."""
 
     kind: ClassVar[str] = "json_lines_files"
     ending: ClassVar[str] = ".jsonl"
@@ -59,7 +59,7 @@ class JsonLinesSink(LineSink):
 
 @dataclass(frozen=True)
 class CsvSink(LineSink):
-    """A directory of csv files as RFC 4180 has them: texts in quotes, nulls as empty fields without quotes."""
+    """A directory of csv files as RFC 4180 defines them: texts are quoted, nulls are empty fields without quotes."""
 
     kind: ClassVar[str] = "csv_files"
     ending: ClassVar[str] = ".csv"
@@ -82,9 +82,9 @@ class CsvSink(LineSink):
 
 @dataclass(frozen=True)
 class TextSink(LineSink):
-    r"""A directory of text files: a line for each row, its column `value` with `terminator` behind it.
+    r"""A directory of text files: one line per row, its column `value` followed by `terminator`.
 
-    Rows have this one column, of text or bytes; a value that holds the terminator fails the window.
+    Rows have only this column, of text or bytes; a value that contains the terminator fails the window.
     """
 
     kind: ClassVar[str] = "text"
@@ -100,5 +100,5 @@ class TextSink(LineSink):
 
     @property
     def terminator_bytes(self) -> bytes:
-        """The terminator as it stands in the files."""
+        """The terminator as it is encoded in the files."""
         return encode_text(self.kind, self.terminator, "utf-8")

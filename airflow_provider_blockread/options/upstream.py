@@ -1,4 +1,4 @@
-"""Paths from upstream, instead of a listing of the source: a file that lists them, or asset events."""
+"""Paths from upstream instead of a listing of the source: a file that lists them, or asset events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
 
-#: The default of `files`: the source is listed. None would be a list that upstream failed to make.
+#: The default of `files`: the source is listed. None, by contrast, is a list that upstream failed to make.
 NO_LIST: Final = object()
 _JSON_LINES = (".jsonl", ".ndjson", ".json")
 
@@ -18,8 +18,8 @@ _JSON_LINES = (".jsonl", ".ndjson", ".json")
 class FileList(Value):
     """A file in any store, in UTF-8, that lists the paths to read; it may be of any length.
 
-    `format="text"`: one path a line; `"json_lines"`: one JSON string a line, or an object with a `path`; `"auto"`: JSON
-    lines for the suffixes `.jsonl`, `.ndjson` and `.json`, text for all others. Blank lines are skipped.
+    `format="text"`: one path per line; `"json_lines"`: one JSON string, or an object with a `path`, per line; `"auto"`:
+    JSON lines for the suffixes `.jsonl`, `.ndjson` and `.json`, text for all others. Blank lines are skipped.
     """
 
     kind: ClassVar[str] = "file_list"
@@ -42,10 +42,10 @@ class FileList(Value):
 
 @dataclass(frozen=True, kw_only=True)
 class EventFiles(Value):
-    """The paths in the extra of the asset events that started the run; those of merged events together.
+    """The paths in the extra of all asset events that started the run.
 
-    `key` is their key in the extra, or in the payload of a watcher's event. Only events of `asset` (a URI or a name)
-    count, if it is given. A run that was not started by such an event lists the source.
+    `key` is the key of the paths in the extra, or in the payload of a watcher's event. If `asset` (a URI or a name) is
+    given, only its events count. A run that was not started by such an event lists the source.
     """
 
     kind: ClassVar[str] = "event_files"

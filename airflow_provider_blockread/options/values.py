@@ -1,4 +1,4 @@
-"""Option values: they go to JSON and back, and resolve templates into a copy."""
+"""Option values: they convert to and from JSON, and resolve templates into a copy."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from airflow_provider_blockread.errors import OptionsError
 
 _KINDS: dict[str, type[Value]] = {}
 
-_COMMA = re.compile(r",(?![^()]*\))")  # but for those inside of parentheses
+_COMMA = re.compile(r",(?![^()]*\))")  # except inside parentheses
 _ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|[\x20-\x7e]|(?=[^\x20-\x7e])|$)")
 _ESCAPES = {rb"\n": b"\n", rb"\r": b"\r", rb"\t": b"\t", rb"\0": b"\0", rb"\\": b"\\"}
 
-_HINTS: dict[type, dict[str, Any]] = {}  # of the fields of options, by their class
+_HINTS: dict[type, dict[str, Any]] = {}  # of the fields of options, by class
 _WORDS: Mapping[object, str] = {
     bool: "True or False",
     str: "text",
@@ -27,7 +27,7 @@ _WORDS: Mapping[object, str] = {
 
 V = TypeVar("V", bound="Value")
 
-#: Metadata of a field that JSON does not hold, and that holds no template.
+#: Metadata of a field that is left out of JSON, and is not a template.
 PRIVATE = {"private": True}
 
 
@@ -37,7 +37,7 @@ class Value:
     kind: ClassVar[str] = ""
 
     def __new__(cls, *values: object, **options: object) -> Self:
-        """Refuse options of another type where Python would take them for something else, such as `"false"` as true.
+        """Refuse options of a wrong type that Python would silently misread, such as `"false"` as true.
 
         Raises:
             OptionsError: with the option's name.
@@ -67,7 +67,7 @@ class Value:
         """Return a copy with every string rendered, as by Airflow's Jinja.
 
         Raises:
-            OptionsError: when what must be true or false is rendered to another text.
+            OptionsError: when a boolean option is rendered to text other than true or false.
         """
         fields = dataclasses.fields(self)  # type: ignore[arg-type]
         rendered = {f.name: _render(getattr(self, f.name), render) for f in fields}
@@ -80,14 +80,14 @@ class Value:
 
 
 def is_template(text: str) -> bool:
-    """Return whether a text is a Jinja template, whose value is only known when a task runs."""
+    """Return whether a text is a Jinja template, whose value is known only when a task runs."""
     return "{{" in text or "{%" in text
 
 
 def misfit(value: object, hint: object) -> str:
-    """Return in words what an option must be whose type is given by a hint; empty if it is, or nothing is known of it.
+    """Return what a value must be to fit a type hint, in words; an empty string if it fits, or is not checked.
 
-    Numbers are not looked at: options check their ranges themselves.
+    Numbers are not checked here: options check their ranges themselves.
     """
     accepted = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     words = [_word(one) for one in accepted]
@@ -97,7 +97,7 @@ def misfit(value: object, hint: object) -> str:
 
 
 def _word(hint: Any) -> str | None:  # noqa: ANN401 - any hint of a field
-    """Return a type in words, empty for None; None for types that are not looked at."""
+    """Return a type in words (an empty string for None), or None for types that are not checked."""
     if isinstance(hint, type) and issubclass(hint, Value):
         return f"a {hint.__name__}"
     return _WORDS.get(get_origin(hint) or hint)
@@ -119,7 +119,7 @@ def _hints(cls: type[Value]) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> Value:
-    """Return the value that `to_json` wrote.
+    """Return the value from which `to_json` made these data.
 
     Raises:
         OptionsError: when the kind or one of its fields is unknown.
@@ -162,7 +162,7 @@ def parse(cls: type[V], texts: Mapping[str, str]) -> V:
 
 
 def parse_options(cls: type[V], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return options given as text as the values that `cls` takes.
+    """Return options given as text, converted to the values that `cls` takes.
 
     Raises:
         OptionsError: when a text is not of its option's type.
@@ -172,7 +172,7 @@ def parse_options(cls: type[V], texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _public(cls: type[Value]) -> list[str]:
-    """Return the names of the fields that JSON holds."""
+    """Return the names of the fields that JSON contains."""
     return [f.name for f in dataclasses.fields(cls) if "private" not in f.metadata]  # type: ignore[arg-type]
 
 
@@ -212,7 +212,7 @@ def _pairs(name: str, text: str) -> dict[str, str]:
 
 
 def _unescape(name: str, text: str) -> str | bytes:
-    """Return the text with its escapes replaced, or bytes if the result is not UTF-8."""
+    """Return the text with its escapes replaced; bytes if the result is not UTF-8."""
 
     def replace(match: re.Match[bytes]) -> bytes:
         if match[1]:

@@ -1,4 +1,4 @@
-"""Storage events, by which a watch learns of files before it lists them."""
+"""Storage events, which tell a watch about new files before it lists them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from airflow_provider_blockread.options.values import Value
 
 @dataclass(frozen=True)
 class StorageEvents(Value):
-    """A queue to which a store writes a message for each new object: messages of S3 or Azure, also within others.
+    """A queue to which a store writes a message for each new object: S3 or Azure messages, possibly inside others.
 
-    `queue` is its URL, `conn_id` the Airflow connection for it (by default the ambient identity). The source is still
+    `queue` is its URL, and `conn_id` the Airflow connection for it (default: the ambient identity). The source is still
     listed every `reconcile` seconds. `queue_class` is the import path of a `HintQueue` whose constructor takes both; by
     default the URL decides between Azure and Amazon SQS.
     """

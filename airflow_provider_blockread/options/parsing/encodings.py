@@ -25,7 +25,7 @@ def normal_encoding(kind: str, name: str) -> str:
     """Return the normal name of an encoding: `utf-8`, `binary` (unchanged bytes), a wide or a single-byte encoding.
 
     Raises:
-        OptionsError: when Python does not know it, or it is a multi-byte encoding other than UTF.
+        OptionsError: when Python does not know the encoding, or it is a multi-byte encoding other than UTF.
     """
     if isinstance(name, str) and name.lower() == "binary":
         return "binary"
@@ -43,10 +43,10 @@ def normal_encoding(kind: str, name: str) -> str:
 
 
 def is_single_byte(name: str) -> bool:
-    """Return whether every byte is one character, or none, in the encoding with this Python name.
+    """Return whether every byte is at most one character in the encoding with this Python name.
 
-    It must be one of Python's codecs that are a table of 256 characters: decoding each byte would not show it, because
-    an encoding may give bytes other meanings after an escape sequence.
+    It must be one of Python's codecs that are a table of 256 characters. Decoding each byte would not be a sufficient
+    test, because an encoding may give bytes other meanings after an escape sequence.
     """
     if name == "ascii":
         return True
@@ -79,7 +79,7 @@ def encode_text(kind: str, text: str | bytes, encoding: str) -> bytes:
     """Return the text encoded as in a file of this encoding; bytes are returned unchanged.
 
     Raises:
-        OptionsError: when the encoding lacks one of its characters.
+        OptionsError: when the encoding lacks one of the text's characters.
     """
     if isinstance(text, bytes):
         return text

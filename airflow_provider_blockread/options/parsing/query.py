@@ -1,7 +1,7 @@
-"""What is certain about a query without Spark: where its quotes, comments, brackets and statements end.
+"""Checks of a query that need no Spark: where its quotes, comments, brackets and statements end.
 
-Spark's grammar grows with its versions. What is refused here, no version parses; all the rest Spark says itself, before
-anything is read.
+Spark's grammar grows with its versions. Only what no version can parse is refused here; Spark itself reports all other
+errors, before anything is read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import dropwhile
 from typing import NamedTuple
 
-# With one of these a query of Spark SQL begins, in as many brackets as you like.
+# A query of Spark SQL begins with one of these, inside any number of brackets.
 _BEGINNINGS = ("SELECT", "WITH", "FROM", "TABLE", "VALUES", "MAP", "REDUCE")
 
 _TOKEN = re.compile(
@@ -37,16 +37,16 @@ class _Token(NamedTuple):
 
 
 def problem_of(query: str) -> str:
-    """Return why Spark cannot parse a text as one query, with the place; empty where only Spark knows."""
+    """Return why Spark cannot parse a text as one query, with the place; an empty string if only Spark can tell."""
     tokens = list(_tokens(query))
-    if any(token.text == "$" for token in tokens):  # newer versions have texts of any kind between dollars
+    if any(token.text == "$" for token in tokens):  # newer versions have strings in dollar quotes
         return ""
     found = (check(tokens) for check in (_no_end, _no_query, _second_statement, _no_pair))
     return next(filter(None, found), "")
 
 
 def _tokens(query: str) -> Iterator[_Token]:
-    """Yield what counts of a query, up to a quote or comment that has no end."""
+    """Yield the tokens of a query without blanks and comments, up to a quote or comment that has no end."""
     at = 0
     while found := _TOKEN.match(query, at):
         kind, at = str(found.lastgroup), found.end()
@@ -88,7 +88,7 @@ def _no_pair(tokens: list[_Token]) -> str:
 
 
 def _end_of_comment(query: str, start: int) -> int:
-    """Return where a comment ends, which may hold others; -1 where it does not."""
+    """Return where a comment ends, which may contain others; -1 if it does not end."""
     depth, end = 0, -1
     for mark in _MARK.finditer(query, start):
         depth, end = (depth + 1, end) if mark[0] == "/*" else (depth - 1, mark.end())

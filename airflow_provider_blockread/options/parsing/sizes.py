@@ -17,7 +17,7 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
 
 
 def parse_size(text: str | int) -> int:
-    """Return bytes from a number or from text such as `64MiB`, `1.5GB` or `4096`.
+    """Return a size in bytes from a number or from text such as `64MiB`, `1.5GB` or `4096`.
 
     Raises:
         OptionsError: when the text is not a size, or is not positive.
@@ -35,7 +35,7 @@ def parse_size(text: str | int) -> int:
 
 
 def format_bytes(size: float) -> str:
-    """Return a size for people: `64 B`, `1.5 MB`, `3.2 GB` (decimal units)."""
+    """Return a size as readable text in decimal units: `64 B`, `1.5 MB`, `3.2 GB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < _STEP:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -32,7 +32,7 @@ def parse_time(text: str) -> datetime:
     """Return an aware time from ISO 8601 text such as `2026-11-21` or `2026-11-21T04:00:00Z`; UTC by default.
 
     Raises:
-        OptionsError: when the text is not a time, or one outside of the years 1678 to 2261.
+        OptionsError: when the text is not a time, or the time is outside of the years 1678 to 2261.
     """
     try:
         found = datetime.fromisoformat(text.strip())
@@ -47,7 +47,7 @@ def parse_time(text: str) -> datetime:
 
 
 def parse_duration(text: str | float) -> float:
-    """Return seconds from a number or from text such as `90`, `45min`, `36h`, `7d` or `2w`.
+    """Return a duration in seconds from a number or from text such as `90`, `45min`, `36h`, `7d` or `2w`.
 
     Raises:
         OptionsError: when the text is not a duration, is not positive, or is longer than two centuries.
@@ -64,7 +64,7 @@ def parse_duration(text: str | float) -> float:
 
 
 def parse_age(text: str | float) -> float:
-    """Return seconds as `parse_duration` does, or 0 for `0`.
+    """Return a duration in seconds as `parse_duration` does; unlike there, 0 is accepted.
 
     Raises:
         OptionsError: when the text is not a duration.
@@ -82,7 +82,7 @@ class TimePattern:
 
     @classmethod
     def parse(cls, text: str, zone: str = "UTC") -> TimePattern:
-        """Return the pattern of a text with the directives %Y, %m, %d, %H, %M, %S, or %j (day of the year).
+        """Return the pattern for a text with the directives %Y, %m, %d, %H, %M, %S, or %j (day of the year).
 
         Raises:
             OptionsError: when a directive is unknown or repeated, a coarser one is missing, or the zone is not known.
@@ -101,10 +101,10 @@ class TimePattern:
         return cls(text, re.compile(_as_regex(text), re.ASCII), _zone(zone))
 
     def time_ns(self, path: str) -> int | None:
-        """Return the start of the time in a path, in ns since the epoch.
+        """Return the start of the period that a path names, in ns since the epoch.
 
-        None when the pattern does not match, matches no valid time (a 30th of February), one outside of the years 1678
-        to 2261, or several different times.
+        None if the pattern does not match, or matches an invalid time (a 30th of February), a time outside of the years
+        1678 to 2261, or several different times.
         """
         times = {_as_time(match.groupdict(), self.zone) for match in self.regex.finditer(path)} - {None}
         return times.pop() if len(times) == 1 else None
@@ -132,7 +132,7 @@ def _zone(name: str) -> tzinfo:
 
     try:
         return ZoneInfo(name)
-    except (OSError, ValueError, KeyError) as error:  # of a folder, or a name that is none
+    except (OSError, ValueError, KeyError) as error:  # an invalid name, or that of a folder of zones
         msg = f"time_zone {name!r} is not known here; write it as UTC or Europe/Zurich, or install tzdata"
         raise OptionsError(msg) from error
 
@@ -150,5 +150,5 @@ def _as_time(found: dict[str, str], zone: tzinfo) -> int | None:
 
 
 def _is_kept(time_ns: int) -> bool:
-    """Return whether the ledger holds a time, which is in the years 1678 to 2261 and parts of those beside them."""
+    """Return whether the ledger can hold a time: it holds the years 1678 to 2261 and parts of the adjacent ones."""
     return -(2**63) <= time_ns < 2**63
