@@ -1,3 +1,3 @@
-"""The four steps as Airflow operators: thin skins over `steps`."""
+"""The four steps as Airflow operators: thin wrappers around `steps`."""
 
 from __future__ import annotations

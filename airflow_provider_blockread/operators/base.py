@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SUMMARY_KEY = "summary"
-"""The XCom key under which each task says in a sentence what it did."""
+"""The XCom key of a sentence that says what the task did."""
 
 FAILED = "blockread_error"
-"""The key in a task's context of the error in which its step ended."""
+"""The key in a task's context of the error with which its step ended."""
 
 _SUMMARY_CHARS = 1000
 
@@ -40,21 +40,21 @@ class OptionTemplates(BaseOperator):
     """An operator whose options are values in which every string is a template."""
 
     def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - Airflow's
-        """Return the content rendered; an option value resolves every string in it."""
+        """Return the rendered content; an option value renders every string in it."""
         if isinstance(content, Value):
             return content.resolve(lambda text: self._rendered(text, context))
         return super().render_template(content, context, *args, **kwargs)
 
     def _rendered(self, text: str, context: Context) -> str:
-        """Return a text rendered; one without a brace is returned as it is, since Jinja changes line ends."""
+        """Return the rendered text; text without a brace is returned unchanged, since Jinja changes line ends."""
         return str(super().render_template(text, context)) if "{" in text else text
 
 
 class StepOperator(OptionTemplates):
     """An operator that runs one step; its options are values in which every string is a template.
 
-    :param source: the files; steps after the plan only need its connections.
-    :param sink: where records go; steps after the plan only need its connection.
+    :param source: the files to read; steps after the plan need only its connections.
+    :param sink: where records go; steps after the plan need only its connection.
     :param ledger_conn_id: the ledger's connection; `LedgerHook` describes the default.
     """
 
@@ -82,7 +82,7 @@ class StepOperator(OptionTemplates):
         self._env: Environment | None = None
 
     def execute(self, context: Context) -> Any:  # noqa: ANN401 - whatever the step hands on
-        """Run the step.
+        """Run the step and return its result.
 
         Raises:
             AirflowFailException: when a retry cannot succeed.
@@ -92,7 +92,7 @@ class StepOperator(OptionTemplates):
         return self.guarded(self.run_step, context)
 
     def guarded(self, step: Callable[[Context], T], context: Context) -> T:
-        """Return what a step returns, with errors as Airflow expects them; the ledger is closed afterwards.
+        """Return the step's result; its errors are raised as Airflow expects them. The ledger is closed afterwards.
 
         Raises:
             AirflowException: as `execute` does.
@@ -110,7 +110,7 @@ class StepOperator(OptionTemplates):
             raise
 
     def closed_behind(self, step: Callable[[Context], T], context: Context) -> T:
-        """Return what a step returns, with errors as they are; the ledger is closed afterwards."""
+        """Return the step's result; its errors are raised unchanged. The ledger is closed afterwards."""
         self._run = str(run_identity(context))
         try:
             return step(context)
@@ -119,7 +119,7 @@ class StepOperator(OptionTemplates):
                 self._env.ledger.close()
 
     def _log_ledger(self, error: BlockReadError) -> None:
-        """Log the ledger's URL for the commands that an error names, unless it is the one that they use by default."""
+        """Log the ledger's URL for the commands that an error names, unless they use that ledger by default."""
         from airflow_provider_blockread.hooks.ledger import airflow_home  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.ledger.store import default_url  # noqa: PLC0415
 
@@ -134,13 +134,13 @@ class StepOperator(OptionTemplates):
         """Do the work and return what the next step needs, in less than 64 KB of JSON."""
 
     def credentials(self) -> Credentials:
-        """Return the storage options of the connections of source and sink."""
+        """Return the storage options from the connections of source and sink."""
         from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415 - not at every DAG parse
 
         return credentials_for(self.source, self.sink)
 
     def environment(self, feed: str = "") -> Environment:
-        """Return the environment of the step, which works on a feed; its ledger is closed when the step ends."""
+        """Return the environment of the step for a feed; its ledger is closed when the step ends."""
         from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.hooks.stores import access_of  # noqa: PLC0415
         from airflow_provider_blockread.steps import Environment  # noqa: PLC0415
@@ -156,11 +156,11 @@ class StepOperator(OptionTemplates):
         return self._env
 
     def observer(self) -> AirflowObserver:
-        """Return what takes the step's reports; the tags of its metrics are the DAG and the feed."""
+        """Return the observer of the step's reports; its metrics are tagged with the DAG and the feed."""
         return AirflowObserver(self.log, {"dag_id": self.dag_id, "feed": self._feed})
 
     def sum_up(self, context: Context, text: str, rows: Rows) -> None:
-        """Log what the step did, with a table, and push it as the XCom `summary`."""
+        """Log a sentence on what the step did, and a table; push the sentence as the XCom `summary`."""
         observer = self.observer()
         observer.log(text)
         for line in as_table(rows):
@@ -183,35 +183,35 @@ class SparkOperator(StepOperator):
         self._submitter: SparkSubmitter | ConnectSubmitter | None = None
 
     def submitter(self) -> SparkSubmitter | ConnectSubmitter:
-        """Return what runs applications."""
+        """Return the submitter that runs applications."""
         from airflow_provider_blockread.hooks.connect import make_submitter  # noqa: PLC0415 - not at every DAG parse
 
         self._submitter = make_submitter(self.spark, self.credentials(), self.observer())
         return self._submitter
 
     def on_kill(self) -> None:
-        """Stop the application."""
+        """Stop the running application."""
         if self._submitter is not None:
             self._submitter.cancel()
 
 
 def require_kind(task: str, name: str, value: object, kind: type[Value]) -> None:
-    """Refuse a value that is no option of a kind, where the DAG is parsed; what a task returns, or maps, comes later.
+    """Refuse a value that is not an option of a kind when the DAG is parsed; results of tasks are not checked here.
 
     Raises:
         OptionsError: with the task and the option's name.
     """
-    if not isinstance(value, kind) and not hasattr(value, "iter_references"):  # as all have that Airflow resolves
+    if not isinstance(value, kind) and not hasattr(value, "iter_references"):  # Airflow resolves it later
         found = value.__name__ if isinstance(value, type) else f"a value of type {type(value).__name__}"
         msg = f"{task}: {name} must be a {kind.__name__} of airflow_provider_blockread.options, not {found}"
         raise OptionsError(msg)
 
 
 def require_valid(task: str, name: str, value: object, parse: Callable[[Any], object]) -> None:
-    """Refuse text, or a number, that a parser refuses, where the DAG is parsed; templates and results come later.
+    """Refuse text or a number that a parser refuses when the DAG is parsed; templates and results are not checked here.
 
     Raises:
-        OptionsError: with the task, the option's name, and what the parser says.
+        OptionsError: with the task, the option's name, and the parser's message.
     """
     if not isinstance(value, str | float | int) or (isinstance(value, str) and is_template(value)):
         return
@@ -223,7 +223,7 @@ def require_valid(task: str, name: str, value: object, parse: Callable[[Any], ob
 
 
 def require_choice(task: str, name: str, value: object, allowed: tuple[str, ...]) -> None:
-    """Refuse text that is not among the allowed ones, where the DAG is parsed; as `require_valid`.
+    """Refuse text that is not among the allowed values when the DAG is parsed, as `require_valid` does.
 
     Raises:
         OptionsError: with the task, the option's name and the allowed values.
@@ -233,12 +233,12 @@ def require_choice(task: str, name: str, value: object, allowed: tuple[str, ...]
 
 
 def text_or_none(value: object) -> str | None:
-    """Return what a template was rendered to as text; Airflow may have made a number of it."""
+    """Return a rendered template as text, even if Airflow has rendered it to a number; None stays None."""
     return None if value is None else str(value)
 
 
 def run_identity(context: Context) -> RunIdentity:
-    """Return the identity of the context's DAG run, and the index of its task."""
+    """Return the identity of the context's DAG run, with the map index of its task."""
     run, index = context["dag_run"], getattr(context.get("ti"), "map_index", None)
     return RunIdentity(
         map_index=-1 if index is None else index,

@@ -1,4 +1,4 @@
-"""Clean published files from the source."""
+"""Clean up published files at the source."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class CleanSourceOperator(StepOperator):
-    """Archives, deletes or tags files at the source; returns how many, and how many it left alone and why.
+    """Archives, deletes or tags files at the source; returns their number, and how many it left alone and why.
 
     It takes only files whose windows have all been published for longer than `grace`, in every feed of the ledger, and
     that have not changed since they were read. Each is recorded before it is changed, so that a retry continues after
-    any crash. The log lists first what it will do.
+    any crash. Before it changes anything, it logs what it will do.
 
-    :param source: the feed's files; nothing outside of it is changed.
+    :param source: the feed's files; nothing outside of this source is changed.
     :param feed: the feed, a template.
     :param action: `archive`, `delete` or `tag` (where the store has tags), a template.
-    :param archive: for `archive`: the folder, in the store of the source and outside of its listing; a template.
-    :param grace: only files published at least so long ago: seconds, or text such as `7d`; a template.
-    :param tags: for `tag`: names and values.
+    :param archive: for `archive`: the target folder, in the source's store but outside of its listing; a template.
+    :param grace: only files published at least this long ago: seconds, or text such as `7d`; a template.
+    :param tags: for `tag`: the tags' names and values.
     :param dry_run: only log and return what would be done.
     """
 
@@ -56,7 +56,7 @@ class CleanSourceOperator(StepOperator):
         self.only_proposes = dry_run
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        """Log what will be done, and do it."""
+        """Log what will be done, do it, and return the counts."""
         from airflow_provider_blockread.steps.upkeep.cleaning import clean, propose_cleaning  # noqa: PLC0415
 
         env = self.environment()

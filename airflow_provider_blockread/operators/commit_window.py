@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class CommitWindowOperator(PublishingOperator):
-    """Proves a window and publishes it; returns the publication's summary and emits it with an asset event.
+    """Proves a window and publishes it; returns the publication's summary, which the asset event also carries.
 
-    There is no event if the output does not change: the window was published before, was only verified, or publishes
-    and removes no file. In the last case, and with nothing to read, the task is skipped (`on_empty`).
+    There is no event if the output does not change: the window was published before, was only verified, or neither
+    publishes nor removes a file. In the last case, and with nothing to read, the task is skipped (`on_empty`).
 
     Give it the trigger rule `none_failed_min_one_success`, downstream of the plan and the reads: the reads of a window
     with nothing to read are skipped, and the commit then decides about tasks downstream.
 
     :param window: the plan's window: `plan.output["window"]`.
-    :param on_empty: `skip` this task, or let it `succeed`, with nothing to read or nothing to publish.
+    :param on_empty: if there is nothing to read or publish: `skip` this task, or let it `succeed`.
     :param spark: after `stale_after_s` without a heartbeat, another owner of the publication counts as dead.
     """
 
@@ -41,14 +41,14 @@ class CommitWindowOperator(PublishingOperator):
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
-        Policies(on_empty=on_empty)  # which refuses other words
+        Policies(on_empty=on_empty)  # validates the word
         require_kind(self.task_id, "spark", spark, SparkJob)
         self.window: Mapping[str, Any] = window
         self.on_empty = on_empty
         self.spark = spark
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        """Prove and publish."""
+        """Prove and publish the window, and return the publication's summary."""
         from airflow_provider_blockread.steps import commit  # noqa: PLC0415 - not at every DAG parse
 
         ref = window_ref(self.window)

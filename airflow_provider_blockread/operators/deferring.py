@@ -24,10 +24,11 @@ _LEAST = timedelta(seconds=1)
 
 
 class DeferrableOperator(SparkOperator):
-    """An operator whose step can be deferred, if its driver runs on a cluster, or its work on a Spark Connect server.
+    """An operator whose step can be deferred if its driver runs on a cluster, or its work on a Spark Connect server.
 
-    :param deferrable: release the worker while Spark works. True refuses a connection whose driver runs in the task;
-        the default, of `[operators] default_deferrable`, waits on the worker then. `execution_timeout` bounds the wait.
+    :param deferrable: release the worker while Spark works. With a connection whose driver runs in the task, True is an
+        error, while the default from `[operators] default_deferrable` waits on the worker. `execution_timeout` limits
+        the wait.
     """
 
     def __init__(self, *, deferrable: bool | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
@@ -39,7 +40,7 @@ class DeferrableOperator(SparkOperator):
         """Whether to defer the step.
 
         Raises:
-            OptionsError: when it must be deferred, and cannot be.
+            OptionsError: when it must be deferred, but cannot be.
         """
         if not conf.getboolean("operators", "default_deferrable", fallback=False) and not self.deferrable:
             return False
@@ -67,13 +68,13 @@ class DeferrableOperator(SparkOperator):
             raise OptionsError(msg)
 
     def server(self) -> Server | None:
-        """Return the Spark Connect server of the step's applications; None if they run on another Spark."""
+        """Return the Spark Connect server of the step's applications, or None if they do not use one."""
         from airflow_provider_blockread.hooks.connect import connect_server  # noqa: PLC0415 - not at every DAG parse
 
         return connect_server(self.spark)
 
     def work_in_triggerer(self, work: Mapping[str, Any], context: Context) -> NoReturn:
-        """Defer the task until a helper of the triggerer has done its work on a Spark Connect server."""
+        """Defer the task until the triggerer's helper process has done its work on a Spark Connect server."""
         from airflow_provider_blockread.triggers.remote_work import RemoteWorkTrigger  # noqa: PLC0415 - needs more
 
         self.log.info("deferred: a helper of the triggerer works on the Spark Connect server %s", self.server())
@@ -88,7 +89,7 @@ class DeferrableOperator(SparkOperator):
         self.defer(trigger=trigger, method_name="resume", timeout=self._time_left(context))
 
     def end_remotely(self, work: Mapping[str, Any], why: str) -> None:
-        """End what a helper's work runs on a Spark Connect server, whether or not the helper lives."""
+        """End what the helper's work runs on a Spark Connect server, whether or not the helper is still alive."""
         from airflow_provider_blockread.steps.watch.remote_work import end_remotely  # noqa: PLC0415 - takes long
 
         server = self.server()
@@ -121,7 +122,7 @@ class DeferrableOperator(SparkOperator):
         return max(self.execution_timeout - (timezone.utcnow() - started), _LEAST)
 
     def resume(self, context: Context, event: Mapping[str, Any]) -> Any:  # noqa: ANN401 - as `execute`
-        """Complete the step after the wait.
+        """Complete the step after the wait, and return its result.
 
         Raises:
             AirflowException: as `execute` does.
@@ -133,20 +134,20 @@ class DeferrableOperator(SparkOperator):
         return self.guarded(lambda context: self.complete_step(context, awaited, problem), context)
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:  # noqa: ANN401
-        """Resume as Airflow says; an application whose trigger failed, or that took too long, is stopped first."""
+        """Resume by the given method; an application whose trigger failed or timed out is stopped first."""
         if next_method == TRIGGER_FAIL_REPR:
             why = str((next_kwargs or {}).get("error", "the trigger failed"))
             try:
                 self.closed_behind(lambda context: self.stop_step(context, why), context)
-            except Exception as error:  # noqa: BLE001 - it is fenced by the next try all the same
+            except Exception as error:  # noqa: BLE001 - the next try fences it in any case
                 self.log.warning("the application could not be stopped: %s", printable(str(error)))
         return super().resume_execution(next_method, next_kwargs, context)
 
     @abstractmethod
     def complete_step(self, context: Context, waiting: Waiting | None, problem: BlockReadError | None) -> Any:  # noqa: ANN401
-        """Complete the step after a wait, or raise the problem, which says why the application will not answer.
+        """Return the result of the step after a wait, or raise the problem, which says why there will be none.
 
-        There is no `waiting` if a helper has done the work.
+        `waiting` is None if a helper process has done the work.
         """
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What all operators share that plan a window: which files, in which feed, under which key."""
+"""What all operators that plan a window share: which files, in which feed, under which key."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class PlanOperator(StepOperator):
     :param feed: the feed's name, a template; default `{dag_id}.{group}`.
     :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
     :param group: the pipeline's name within the DAG; default: the task's id.
-    :param files: paths from upstream, instead of listing the source: a list of texts or of objects with a `path`, its
-        JSON text, what a sensor found, `FileList` (a file that lists them) or `EventFiles` (of asset events). None, as
-        from a task that returns nothing, fails the plan.
+    :param files: paths from upstream, instead of listing the source: a list of texts or of objects with a `path`, the
+        same as JSON text, a sensor's result, `FileList` (a file that lists them) or `EventFiles` (of asset events).
+        None, as from a task that returns nothing, fails the plan.
     """
 
     template_fields: Collection[str] = (
@@ -85,7 +85,7 @@ class PlanOperator(StepOperator):
             require_intervals(self.dag, self.task_id)
 
     def credentials(self) -> Credentials:
-        """Return the storage options of the connections of source, sink and list of files."""
+        """Return the storage options from the connections of source, sink and list of files."""
         from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415 - not at every DAG parse
 
         return credentials_for(self.source, self.sink, self.files if isinstance(self.files, FileList) else None)
@@ -101,7 +101,7 @@ class PlanOperator(StepOperator):
             splitting: how files are cut and packed.
 
         Raises:
-            OptionsError: when source or sink is not given.
+            OptionsError: when source or sink is missing.
         """
         from airflow_provider_blockread.ledger.noop import key_of_run  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.operators.upstream import files_of  # noqa: PLC0415

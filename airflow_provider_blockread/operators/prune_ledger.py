@@ -12,15 +12,17 @@ if TYPE_CHECKING:
 
 
 class PruneLedgerOperator(StepOperator):
-    """Drops the detail of old windows and clears the work area; returns how much it removed.
+    """Drops the details of old windows and clears the work area; returns how much it removed.
 
     Published output stays, no file is taken twice, and unpublished windows are left alone. A retry continues after any
-    crash. A work area that cannot be reached fails the task after all other work. The log lists first what it will do.
+    crash. A work area that cannot be reached fails the task after all other work. Before it changes anything, it logs
+    what it will do.
 
-    :param older_than: windows published or abandoned at least so long ago: seconds, or text such as `90d`; a template.
-    :param keep: number of published windows of each feed, the newest, that stay as they are.
+    :param older_than: windows published or abandoned at least this long ago: seconds, or text such as `90d`; a
+        template.
+    :param keep: the number of newest published windows of each feed that are not pruned.
     :param feed: only windows of this feed, a template; default: of all feeds that `source` and `sink` give access to.
-    :param keep_manifests: keep the plans of pruned windows, so that a clear can rebuild them.
+    :param keep_manifests: keep the plans of pruned windows, so that clearing their runs can rebuild them.
     :param dry_run: only log and return what would be done.
     :param sink: needed only for the connection of the work area.
     """
@@ -47,7 +49,7 @@ class PruneLedgerOperator(StepOperator):
         self.only_proposes = dry_run
 
     def run_step(self, context: Context) -> dict[str, Any]:  # noqa: ARG002 - Airflow's
-        """Log what will be done, and do it."""
+        """Log what will be done, do it, and return the counts."""
         from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propose_pruning, prune  # noqa: PLC0415 - not at every DAG parse
 
         env = self.environment()

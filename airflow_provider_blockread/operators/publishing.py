@@ -1,4 +1,4 @@
-"""What a task does with a window that it has published: it says so to notifiers, assets and lineage."""
+"""What a task does with a window that it has published: it informs notifiers, assets and lineage."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from airflow_provider_blockread.steps.commit.lineage import Lineage
 
 ASSET_GROUP = "blockread"
-"""The group of the assets that this package makes."""
+"""The group of the assets that this package creates."""
 
 PUBLISHED = "blockread_published"
-"""The key in a task's context of what it has published."""
+"""The key in a task's context of its publication."""
 
 
 class PublishingOperator(StepOperator):
@@ -39,7 +39,7 @@ class PublishingOperator(StepOperator):
         self._lineage: tuple[Published, Lineage] | None = None
 
     def skip_empty(self, context: Context, ref: WindowRef, on_empty: str) -> None:
-        """Skip the task if its window has nothing to read, or `on_empty` says so."""
+        """Skip the task if its window was skipped, or has nothing to read and `on_empty` is `skip`."""
         if ref.status == "skipped" or (ref.status == "empty" and on_empty == "skip"):
             self.sum_up(context, *plan_summary(ref))
             raise AirflowSkipException(ref.message)
@@ -47,9 +47,9 @@ class PublishingOperator(StepOperator):
     def announce(
         self, context: Context, env: Environment, ref: WindowRef, published: Published, on_empty: str
     ) -> dict[str, Any]:
-        """Return the summary of a publication, and let notifiers, assets and lineage know it.
+        """Return the summary of a publication, and inform notifiers, assets and lineage.
 
-        Without a change of the output no asset gets an event; the task is skipped then, if `on_empty` says so.
+        If the output does not change, no asset gets an event, and the task is skipped if `on_empty` is `skip`.
         """
         self.sum_up(context, *commit_summary(published))
         context[PUBLISHED] = published  # type: ignore[literal-required] # for notifiers
@@ -58,7 +58,7 @@ class PublishingOperator(StepOperator):
         if ref.status != "read" or not published.changes_output:
             if published.status == "published" and ref.status == "read" and on_empty == "skip":
                 raise AirflowSkipException(published.message)
-            self.outlets = []  # Airflow makes an event of each outlet of a task that succeeds
+            self.outlets = []  # Airflow makes an event for each outlet of a task that succeeds
             return summary
         if self.sink is not None:
             self._place = _asset_uri(self.sink, env)
@@ -67,7 +67,7 @@ class PublishingOperator(StepOperator):
         return summary
 
     def _emit(self, context: Context, published: Published, summary: dict[str, Any]) -> None:
-        """Add the summary to the event of each asset; in a DAG that names its partitions when it runs, the key, too."""
+        """Add the summary to the event of each asset, and the key if the DAG is partitioned at run time."""
         names_partition = getattr(self.dag.timetable, "partitioned_at_runtime", False)
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
@@ -79,19 +79,19 @@ class PublishingOperator(StepOperator):
                 context["outlet_events"][outlet].add(Asset(uri=self._place), extra=summary)
 
     def _lineage_of(self, env: Environment, published: Published) -> tuple[Published, Lineage] | None:
-        """Return the numbers that lineage is made of, if Airflow has a provider that asks for them."""
+        """Return the publication and its facts for lineage, or None without a provider that asks for them."""
         if find_spec("airflow.providers.openlineage") is None or self.sink is None:
             return None
         from airflow_provider_blockread.steps.commit.lineage import lineage_of  # noqa: PLC0415 - not at every DAG parse
 
         try:
             return published, lineage_of(env, published, self.source.roots if self.source else ())
-        except BlockReadError as error:  # what is published stays published
+        except BlockReadError as error:  # lineage must not fail a published window
             self.log.warning("OpenLineage gets no facts of this window: %s", error)
             return None
 
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:  # noqa: ANN401 - Airflow's
-        """Return the datasets that the window was read from and written to; None if nothing was published."""
+        """Return the datasets that the window was read from and written to, or None if nothing was published."""
         del task_instance
         if self._lineage is None or self.sink is None:
             return None
@@ -101,11 +101,11 @@ class PublishingOperator(StepOperator):
 
 
 def output_asset(sink: Sink) -> Asset | AssetAlias | None:
-    """Return the asset of an output; None if its place is only known at run time.
+    """Return the asset of an output, or None if its place is known only at run time.
 
-    Its name is its URI, as of an asset that a DAG names by its URI alone: with another name for the URI, Airflow would
-    make one of the two inactive, and the commit would fail. A table in the database of a connection has an alias, which
-    becomes the table's asset at run time, since connections are not read while a DAG is parsed.
+    Its name is its URI, like that of an asset that a DAG names by its URI alone: with two names for one URI, Airflow
+    would deactivate one of the assets, and the commit would fail. A table in the database of a connection has an alias,
+    which becomes the table's asset at run time, since connections are not read while a DAG is parsed.
     """
     if is_template(sink.place):
         return None
@@ -115,14 +115,14 @@ def output_asset(sink: Sink) -> Asset | AssetAlias | None:
 
 
 def _asset_uri(sink: Sink, env: Environment) -> str:
-    """Return the URI of an output's asset, with what a connection says of its database."""
+    """Return the URI of an output's asset, with the database that its connection names."""
     if isinstance(sink, PostgresSink) and sink.url is None:
         return sink.place_at(env.access.get(sink.postgres_conn_id or "", {}).get("uri", ""))
     return _local_as_uri(sink.place)
 
 
 def _local_as_uri(place: str) -> str:
-    """Return the URI of a place as Airflow writes one, so that the name of an asset is its URI."""
+    """Return the URI of a place in Airflow's spelling, so that the asset's name equals its URI."""
     if place.startswith("/"):
         place = f"file://{place.replace('?', '%3F').replace('#', '%23')}"
     return place.rstrip("/") if urlsplit(place).path.strip("/") else place

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def title_template(plan: str) -> str:
-    """Return the `map_index_template` of mapped reads: the content of a task's group, and after the read what was read.
+    """Return the `map_index_template` of mapped reads: first what the task's group contains, later what was read.
 
     Args:
         plan: the id of the task that planned the window; its XCom `titles` describes the groups.
@@ -32,14 +32,14 @@ def title_template(plan: str) -> str:
 
 
 class ReadBlocksOperator(DeferrableOperator):
-    """Reads one group of blocks and returns sums of what was read; map it over the plan's return value.
+    """Reads one group of blocks and returns the totals of what was read; map it over the plan's return value.
 
     A retry after a success reads nothing again; a retry after a failure or a kill takes the group over. A retry after
-    the loss of the worker waits for an application that still runs on its cluster.
+    the loss of the worker waits for an application that is still running on its cluster.
 
     :param window: the plan's window: `plan.output["window"]`.
     :param group: the group's number.
-    :param function: the plan's function, where it is one of the DAG's file; an import path travels with the window.
+    :param function: the plan's function, if it is defined in the DAG's file; one with an import path is not needed.
     """
 
     template_fields = (*DeferrableOperator.template_fields, "window", "group")
@@ -60,8 +60,8 @@ class ReadBlocksOperator(DeferrableOperator):
         self.function = function
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        """Read the group and return its number of records, or defer the task once its application is submitted."""
-        # Airflow rendered the title before, and renders it again at the end, also after a failure.
+        """Read the group and return the totals, or defer the task once its application is submitted."""
+        # Airflow rendered the title before, and renders it again at the end, even after a failure.
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
         if not self.defers:
             return self._read(context)
@@ -91,11 +91,11 @@ class ReadBlocksOperator(DeferrableOperator):
     def complete_step(
         self, context: Context, waiting: Waiting | None, problem: BlockReadError | None
     ) -> dict[str, Any]:
-        """Complete the group and return its number of records, or defer the task again if another try is needed."""
+        """Complete the group and return the totals, or defer the task again if another try is needed."""
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
         if waiting is None:
             self.require(problem)
-            return self._read(context, by_helper=True)  # which finds that it is read
+            return self._read(context, by_helper=True)  # finds the group read
         return self._outcome(self._deferred(context).resume(problem), context)
 
     def stop_step(self, context: Context, why: str) -> None:
@@ -146,7 +146,7 @@ class ReadBlocksOperator(DeferrableOperator):
 
 
 def caller_of(context: Context) -> Caller:
-    """Return the task that runs a step."""
+    """Return the identity of the task that runs a step."""
     from airflow_provider_blockread.steps import Caller  # noqa: PLC0415 - not at every DAG parse
 
     return Caller(owner=owner_of(context), clear_number=run_identity(context).clear_number)

@@ -19,18 +19,18 @@ _SHOWN = 500  # ids of windows in the return value, which stays below 64 KB
 
 
 class RebuildWindowsOperator(SparkOperator):
-    """Rebuilds one window, or those of a feed between two times or two keys, in the order of their planning.
+    """Rebuilds one window, or a feed's windows between two times or two keys, in the order in which they were planned.
 
     Each is read with the options that it was published with, and replaced when its new generation is proven. The first
     failure stops the task; a retry continues there, and windows that were rebuilt are not rebuilt again. Another DAG
-    run rebuilds all of its windows.
+    run rebuilds all of the windows again.
 
-    :param feed: the feed, a template; a range needs one.
-    :param window: the id or key of the only window to rebuild, a template.
-    :param since: windows planned at this time or later: a time, or its ISO text, a template. Without a zone it is UTC.
+    :param feed: the feed, a template; required for a range.
+    :param window: the id or key of a single window to rebuild, a template.
+    :param since: windows planned at or after this time: a datetime, or ISO 8601 text, a template; UTC without a zone.
     :param until: windows planned before this time.
-    :param first_key: windows from this key on, in the order of text, a template.
-    :param last_key: windows up to this key.
+    :param first_key: windows whose key is at or after this one in text order, a template.
+    :param last_key: windows whose key is at or before this one.
     """
 
     template_fields = (
@@ -61,7 +61,7 @@ class RebuildWindowsOperator(SparkOperator):
         self.last_key = last_key
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        """Log what will be done, do it, and return sums of what was rebuilt."""
+        """Log what will be done, do it, and return the totals of what was rebuilt."""
         from airflow_provider_blockread.steps.running import WindowRunner  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.steps.upkeep.rebuilding import propose_rebuild, rebuild  # noqa: PLC0415
 
@@ -95,11 +95,13 @@ class RebuildWindowsOperator(SparkOperator):
 class ReprocessFilesOperator(RebuildWindowsOperator):
     """Reads some files of published windows again, and only the groups that contain them.
 
-    If a file has changed since, its newer version is read instead of the old one, and listed first in the log. A
-    window's other groups keep their published files, and the whole window is proven before anything is replaced.
+    If a file has changed since, its newer version is read instead of the old one, and the log lists it before anything
+    is read. A window's other groups keep their published files, and the whole window is proven before anything is
+    replaced.
 
     :param path: a glob on the files' URIs, a template; without a scheme or a leading slash it matches at any depth.
-    :param status: files with `bad` records, with `quarantined` ones, or `done` for any file; a template.
+    :param status: `bad` for files with bad records, `quarantined` for files with quarantined ones, `done` for any file;
+        a template.
     """
 
     template_fields = (*RebuildWindowsOperator.template_fields, "path", "status")
@@ -124,7 +126,7 @@ class ReprocessFilesOperator(RebuildWindowsOperator):
 
 
 def time_of(given: datetime | str | None) -> datetime | None:
-    """Return an aware time from a time or its text; without a zone it is UTC.
+    """Return an aware time from a time or its ISO 8601 text, or None for None; UTC without a zone.
 
     Raises:
         OptionsError: when the text is not a time.

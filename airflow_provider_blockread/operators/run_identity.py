@@ -19,7 +19,7 @@ class RunIdentity:
     run_id: str
     run_type: str  # scheduled, backfill, manual, asset_triggered, ...
     clear_number: int = 0
-    map_index: int = -1  # of the task in the run; not mapped
+    map_index: int = -1  # of the task in the run; -1 if it is not mapped
     partition_key: str | None = None
     partition_date: datetime | None = None
     data_interval_start: datetime | None = None
@@ -27,13 +27,13 @@ class RunIdentity:
 
     @property
     def interval(self) -> tuple[datetime, datetime] | None:
-        """The data interval, unless it is missing or empty (cron triggers have start = end)."""
+        """The data interval, or None if it is missing or empty (cron triggers have start = end)."""
         start, end = self.data_interval_start, self.data_interval_end
         return (start, end) if start is not None and end is not None and start < end else None
 
     @property
     def reprocesses(self) -> bool:
-        """Whether the run may read again what another run of its DAG has published.
+        """Whether the run may read windows again that another run of its DAG has published.
 
         A backfill that reprocesses a partition creates a new run, whose `clear_number` is 0; if the timetable has
         intervals, it clears the existing run.
@@ -45,12 +45,12 @@ class RunIdentity:
 
 
 def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | None = None) -> str:
-    """Return the key of the window that a run plans; the same at every try, and at every clear of the run.
+    """Return the key of the window that a run plans; it is the same for every try, and whenever the run is cleared.
 
-    The first of these that exists: the explicit key; the run's partition, by date or key; for `select="interval"`, the
-    data interval of a scheduled or backfill run; the DAG, the group and the run's id. A manual run never gets the key
-    of another run without an explicit key. What is not explicit ends in the index of a mapped task, as each of them
-    has a window of its own.
+    The key is the first of these that exists: the explicit key; the run's partition, by date or key; for
+    `select="interval"`, the data interval of a scheduled or backfill run; the DAG, the group and the run's id. Without
+    an explicit key, a manual run never gets the key of another run. A key that is not explicit ends in the map index of
+    a mapped task, since each mapped task has its own window.
 
     Raises:
         OptionsError: when the explicit key is blank.
@@ -64,7 +64,7 @@ def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | Non
 
 
 def feed_name(run: RunIdentity, *, group: str | None, explicit: str | None = None) -> str:
-    """Return the explicit name of a feed, or that of the DAG and the group.
+    """Return the explicit name of a feed, or a name made of the DAG and the group.
 
     Raises:
         OptionsError: when the explicit name is blank.
@@ -88,7 +88,7 @@ def _own_key(run: RunIdentity, group: str, select: str) -> str:
 
 
 def interval_ns(run: RunIdentity, *, select: str) -> tuple[int, int] | None:
-    """Return the half-open interval of the files' times to select, in ns since the epoch; None for arrival.
+    """Return the half-open interval of the files' times to select, in ns since the epoch, or None for arrival.
 
     Raises:
         OptionsError: when `select="interval"` and the run's data interval is missing or empty.

@@ -1,4 +1,4 @@
-"""Find the entry states of blocks in files that span groups; most windows need none."""
+"""Find the entry states of blocks in files that span groups; most windows do not need this."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ScanBlocksOperator(DeferrableOperator):
         self.window: Mapping[str, Any] = window
 
     def run_step(self, context: Context) -> None:
-        """Scan, if the window needs it; or defer the task once the application is submitted."""
+        """Scan if the window needs it, or defer the task once the application is submitted."""
         from airflow_provider_blockread.steps import scan  # noqa: PLC0415 - not at every DAG parse
 
         if window_ref(self.window).needs_scan and self.defers:
@@ -46,7 +46,7 @@ class ScanBlocksOperator(DeferrableOperator):
         self.log.info("nothing to scan: the entry states of the window's blocks are known, or need not be")
 
     def complete_step(self, context: Context, waiting: Waiting | None, problem: BlockReadError | None) -> None:
-        """Take what the application left, or defer the task again if another one is needed."""
+        """Accept the application's results, or defer the task again if another application is needed."""
         if waiting is None:
             self.require(problem)
             return

@@ -31,7 +31,7 @@ WINDOW_KEY = "window"
 
 
 TITLES_KEY = "titles"
-"""The XCom key of a description of each group: the titles of the mapped reads until they have read it."""
+"""The XCom key of a description of each group, the title of its mapped read until the read is done."""
 
 
 _SHOWN = 100  # groups that the log describes
@@ -43,21 +43,21 @@ class SplitFilesOperator(PlanOperator):
     The window itself (a small JSON object) is the XCom `window`: `plan.output["window"]`. The XCom `titles` describes
     each group, for `title_template`.
 
-    With `select="interval"`, parsing a DAG whose runs have no data interval fails.
+    With `select="interval"`, parsing fails for a DAG whose runs have no data interval.
 
     :param source: where files land, and which to take.
     :param sink: where records go.
     :param record_format: how bytes become records.
     :param selection: which of the discovered files the window takes.
-    :param splitting: how files are cut and packed; never more groups than `[core] max_map_length`.
+    :param splitting: how files are cut and packed; there are never more groups than `[core] max_map_length`.
     :param function: what is done with the records on their way to the sink.
     :param policies: what happens when something is not as planned.
     :param feed: the feed's name, a template; default `{dag_id}.{group}`.
     :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
     :param group: the pipeline's name within the DAG; default: the task's id.
-    :param files: paths from upstream, instead of listing the source: a list of texts or of objects with a `path`, its
-        JSON text, what a sensor found, `FileList` (a file that lists them) or `EventFiles` (of asset events). None, as
-        from a task that returns nothing, fails the plan.
+    :param files: paths from upstream, instead of listing the source: a list of texts or of objects with a `path`, the
+        same as JSON text, a sensor's result, `FileList` (a file that lists them) or `EventFiles` (of asset events).
+        None, as from a task that returns nothing, fails the plan.
     """
 
     template_fields = (*PlanOperator.template_fields, "record_format", "splitting", "function")
@@ -98,7 +98,7 @@ class SplitFilesOperator(PlanOperator):
         self.function = function
 
     def run_step(self, context: Context) -> list[int]:
-        """Plan the window, push it, and return the groups to read."""
+        """Plan the window, push it as an XCom, and return the numbers of the groups to read."""
         from airflow_provider_blockread.ledger.windows.generations import list_groups  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.steps.describe import describe_group, group_titles  # noqa: PLC0415
 

@@ -26,13 +26,13 @@ _EXAMPLE = 'CronDataIntervalTimetable("@daily", timezone="UTC")'
 
 
 def require_intervals(dag: DAG, task_id: str) -> None:
-    """Refuse a DAG whose own runs all have an empty data interval.
+    """Refuse a DAG whose scheduled runs all have an empty data interval.
 
     A DAG without a schedule is accepted, because its runs may be started with an interval, and so are timetables that
     are not Airflow's own.
 
     Raises:
-        OptionsError: with the schedule, and a suitable one.
+        OptionsError: naming the schedule, and a suitable alternative.
     """
     timetable = dag.timetable
     if _has_intervals(timetable):
@@ -59,7 +59,7 @@ def _has_intervals(timetable: object) -> bool:
 
 
 def _attribute(timetable: object, name: str) -> Any:  # noqa: ANN401 - of classes that Airflow has twice
-    """Return an argument of a timetable; the scheduler's own classes keep some of them in private attributes."""
+    """Return an argument of a timetable; the scheduler's classes keep some of them in private attributes."""
     return getattr(timetable, name, None) or getattr(timetable, f"_{name}", None)
 
 

@@ -1,4 +1,4 @@
-"""Paths from upstream, in the forms of tasks, templates and asset events."""
+"""Paths from upstream, in the forms that tasks, templates and asset events deliver."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _COUNT = "files"  # beside `paths`: the number of files, if only some of the pat
 
 
 def files_of(given: object, context: Context, log: Callable[[str], None]) -> Sequence[str] | FileList | None:
-    """Return the paths to read, or the file that lists them; None if the source must be listed.
+    """Return the paths to read, or the file that lists them, or None if the source must be listed.
 
-    Paths are strings, or objects with a `path`, in lists, lists of lists (of mapped tasks), or their JSON text. An
-    object with `paths` and a larger count `files`, as a sensor returns, has only some of them: then the source is
+    Paths are strings or objects with a `path`, in lists, lists of lists (from mapped tasks), or JSON text of these. An
+    object with `paths` and a larger count `files`, as a sensor returns, has only some of the paths: then the source is
     listed.
 
     Raises:
-        OptionsError: when it is anything else, or None.
+        OptionsError: when `given` is anything else, or None.
     """
     if given is None:
         msg = (

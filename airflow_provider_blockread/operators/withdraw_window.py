@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _WithdrawOperator(StepOperator):
-    """What the two share: they find the window by id or key, and log what they will do."""
+    """What both operators share: they find the window by id or key, and log what they will do."""
 
     template_fields = (*StepOperator.template_fields, "window", "feed")
     ui_color = "#f4d9db"
@@ -45,18 +45,18 @@ class _WithdrawOperator(StepOperator):
 
     @abstractmethod
     def intent(self, env: Environment, window: Window) -> Intent:
-        """Return what will be done."""
+        """Return what will be done, for the log."""
 
     @abstractmethod
     def withdraw(self, env: Environment, window: Window, who: str) -> Withdrawn:
-        """Do it."""
+        """Withdraw the window and return the counts."""
 
 
 class AbandonWindowOperator(_WithdrawOperator):
     """Returns an unpublished window's files to its feed, for a later window; running groups are fenced.
 
-    For a published window, it abandons a rebuild that was begun; `UndoWindowOperator` removes such a window. A retry
-    continues where the last try stopped.
+    For a published window, it abandons a rebuild that has begun; to remove such a window, use `UndoWindowOperator`. A
+    retry continues where the last try stopped.
 
     :param window: the window's id or key, a template.
     :param feed: its feed, a template; needed if several feeds have a window with this key.

@@ -1,1 +1,1 @@
-"""What tasks say of their steps: to people, and to OpenLineage."""
+"""What tasks report about their steps, to people and to OpenLineage."""

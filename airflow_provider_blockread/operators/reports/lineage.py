@@ -1,4 +1,4 @@
-"""What OpenLineage learns of a published window; the provider `openlineage` is only loaded when it asks."""
+"""What OpenLineage is given about a published window; the provider `openlineage` is loaded only when it asks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from airflow_provider_blockread.steps.commit.lineage import Lineage, RootRead
 
 _LAYERS = {DeltaSink: "delta", IcebergSink: "iceberg"}
-_SCHEMES = {"abfs": "abfss", "sftp": "file", "ssh": "file"}  # where OpenLineage has another one
+_SCHEMES = {"abfs": "abfss", "sftp": "file", "ssh": "file"}  # that OpenLineage calls differently
 _WITH_ROOT = {"hdfs", "sftp", "ssh"}  # whose paths begin with a slash
 
 
@@ -70,7 +70,7 @@ def _output(done: Published, lineage: Lineage, sink: Sink, place: str) -> Output
     if layer := _LAYERS.get(type(sink)):
         facets["storage"] = storage_dataset.StorageDatasetFacet(storageLayer=layer, fileFormat="parquet")
     namespace, name = dataset_name(place)
-    if isinstance(sink, IcebergSink) and lineage.first_file:  # such a table is named by its folder
+    if isinstance(sink, IcebergSink) and lineage.first_file:  # OpenLineage names such a table by its folder
         known = symlinks_dataset.Identifier(namespace=namespace, name=name, type="TABLE")
         facets["symlinks"] = symlinks_dataset.SymlinksDatasetFacet(identifiers=[known])
         namespace, name = dataset_name(uris.parent(uris.parent(lineage.first_file)))
@@ -83,7 +83,7 @@ def _output(done: Published, lineage: Lineage, sink: Sink, place: str) -> Output
 
 
 def dataset_name(place: str) -> tuple[str, str]:
-    """Return namespace and name of the dataset at a place, as OpenLineage's rules have them."""
+    """Return the namespace and name of the dataset at a place, by OpenLineage's naming rules."""
     uri = uris.canonical(place)
     if (local := uris.local_path(uri)) is not None:
         return "file", uris.readable_uri(local)

@@ -1,4 +1,4 @@
-"""What steps report, as Airflow shows it: lines and folds in a task's log, and metrics."""
+"""Shows the reports of steps in Airflow: as lines and folded groups in a task's log, and as metrics."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _BEGIN, _END = "::group::", "::endgroup::"
 
 
 class AirflowObserver(LogObserver):
-    """Passes lines on to a task's log, in which details are folded, and numbers to Airflow's metrics.
+    """Passes lines to a task's log, where details are folded, and numbers to Airflow's metrics.
 
     :param log: the task's log.
-    :param tags: of all metrics.
+    :param tags: tags of all metrics.
     """
 
     def __init__(self, log: Any, tags: Mapping[str, str]) -> None:  # noqa: ANN401 - structlog's or logging's
@@ -25,7 +25,7 @@ class AirflowObserver(LogObserver):
         self._task_log, self._tags = log, dict(tags)
 
     def details(self, title: str, lines: Iterable[str]) -> None:
-        """Log the lines below a title, folded; nothing where there are none."""
+        """Log the lines folded below a title; without lines, log nothing."""
         found = list(lines)
         if not found:
             return
@@ -43,10 +43,10 @@ class AirflowObserver(LogObserver):
         stats.gauge(f"blockread.{name}", number, tags=self._tags)
 
     def took(self, name: str, seconds: float) -> None:
-        """Record in the timer `blockread.<name>`."""
+        """Record a duration in the timer `blockread.<name>`."""
         stats.timing(f"blockread.{name}", timedelta(seconds=seconds), tags=self._tags)
 
 
 def plain(line: str) -> str:
-    """Return a line that opens and closes no fold, whatever names are in it: Airflow looks for marks everywhere."""
+    """Return a line that neither opens nor closes a fold, since Airflow looks for its marks anywhere in a line."""
     return line.replace(_BEGIN, r":\x3agroup::").replace(_END, r":\x3aendgroup::")

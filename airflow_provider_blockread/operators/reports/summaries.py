@@ -10,12 +10,12 @@ from airflow_provider_blockread.options.parsing.sizes import format_bytes, plura
 if TYPE_CHECKING:
     from airflow_provider_blockread.steps import Published, ReadOutcome, WindowRef
 
-#: Names with numbers in words, in order.
+#: Rows of a table, in order: a name, and a number with its unit as text.
 Rows = list[tuple[str, str]]
 
 
 def plan_summary(ref: WindowRef) -> tuple[str, Rows]:
-    """Return what a plan found."""
+    """Return a sentence and a table on what a plan found."""
     if ref.status != "read":
         return _named(ref, ref.message), []
     rows = [
@@ -32,7 +32,7 @@ def plan_summary(ref: WindowRef) -> tuple[str, Rows]:
 
 
 def read_summary(outcome: ReadOutcome) -> tuple[str, Rows]:
-    """Return what reading a group did."""
+    """Return a sentence and a table on the read of a group."""
     speed = f" ({format_bytes(outcome.bytes / outcome.seconds)}/s)" if outcome.seconds else ""
     bad = f", {outcome.bad_records:,} bad" if outcome.bad_records else ""
     before = "; read before this try" if outcome.done_before else ""
@@ -48,7 +48,7 @@ def read_summary(outcome: ReadOutcome) -> tuple[str, Rows]:
 
 
 def commit_summary(done: Published) -> tuple[str, Rows]:
-    """Return what is published, and how it was proven."""
+    """Return a sentence and a table on what was published, and how it was proven."""
     if done.status in {"empty", "skipped"}:
         return _named(done, done.message), []
     speed = f" ({format_bytes(done.bytes / done.read_seconds)}/s)" if done.read_seconds else ""
@@ -89,7 +89,7 @@ def _named(ref: WindowRef | Published, text: str) -> str:
 
 
 def _about(ref: WindowRef | Published, text: str) -> str:
-    """Return a message without the window's id in front of it."""
+    """Return a message without the leading id of its window."""
     return text.removeprefix(f"window {ref.window}: ").removeprefix(f"window {ref.window} ")
 
 
