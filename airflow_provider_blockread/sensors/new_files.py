@@ -1,4 +1,4 @@
-"""Waits until a feed has new files to read."""
+"""A sensor that waits until a feed has new files to read."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ if TYPE_CHECKING:
 
 
 class NewFilesSensor(OptionTemplates, BaseSensorOperator):
-    """Waits until a feed has new files, which a plan would take now; it takes none itself.
+    """Waits until a feed has new files that a plan would take now; the sensor itself takes no files.
 
     Returns small JSON, the same in every mode: `feed`, `files`, `bytes`, `oldest` (ISO 8601, UTC), `paths` (the first
     20) and `why` (`enough`, `delay` or `planned`). A run whose window is already planned does not wait, so that
-    clearing it has no delay. A source that does not exist yet has no files.
+    clearing the run has no delay. A source that does not exist yet has no files.
 
     :param source: where files land, and which to take, as in the pipeline; a file younger than its `min_age` does not
         count.
     :param group: the pipeline in this DAG: its `group_id`, or the task id of its `SplitFilesOperator`.
-    :param feed: the feed's name, a template, if the pipeline has one or is in another DAG.
-    :param window: the window's key, a template, if the pipeline has one.
+    :param feed: the feed's name, a template; needed if the pipeline sets its own, or is in another DAG.
+    :param window: the window's key, a template; needed if the pipeline sets one.
     :param selection: as in the pipeline; its limits and `late` are not used.
-    :param min_files: wait for this many new files.
-    :param min_bytes: and for this many bytes in them, a number or text such as `1GiB`; a template.
-    :param max_delay: succeed with fewer if the oldest was modified this long ago: seconds, or text such as `15min`; a
+    :param min_files: wait for at least this many new files.
+    :param min_bytes: wait until the new files have at least this many bytes: a number, or text such as `1GiB`; a
         template.
+    :param max_delay: succeed with fewer files or bytes if the oldest file was modified this long ago: seconds, or text
+        such as `15min`; a template.
     :param ledger_conn_id: the ledger's connection, as in the pipeline.
     :param deferrable: wait in the triggerer instead of on a worker.
     """
@@ -101,11 +102,11 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         self.deferrable = deferrable
 
     def execute(self, context: Context) -> Any:  # noqa: ANN401 - what was found, or whatever a subclass makes of it
-        """Look for files; wait on the worker, or in the triggerer if the sensor is deferrable.
+        """Return what was found; wait on the worker, or in the triggerer if the sensor is deferrable.
 
         Raises:
             AirflowFailException: when a retry cannot succeed.
-            BlockReadError: when it may.
+            BlockReadError: when a retry may succeed.
         """
         if not self.deferrable:
             return super().execute(context)
@@ -129,11 +130,11 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         )
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """Look once.
+        """Look once, and return whether to stop waiting, with what was found.
 
         Raises:
             AirflowFailException: when a retry cannot succeed.
-            BlockReadError: when it may.
+            BlockReadError: when a retry may succeed.
         """
         from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.hooks.stores import credentials_for  # noqa: PLC0415
@@ -154,8 +155,8 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         """Return what the trigger found.
 
         Raises:
-            AirflowFailException: when it failed with a permanent error.
-            BlockReadError: when it failed with a transient one.
+            AirflowFailException: when the trigger failed with a permanent error.
+            BlockReadError: when the trigger failed with a transient error.
         """
         if "error" not in event:
             return event
@@ -172,7 +173,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
 
         run, select = run_identity(context), self.selection.select
         if self.get_closest_mapped_task_group() is None:
-            run = replace(run, map_index=-1)  # a sensor is mapped for itself, and its pipeline is not
+            run = replace(run, map_index=-1)  # the index is the sensor's own: its pipeline is not mapped
         keyed, window = self.group is not None or self.window is not None, text_or_none(self.window)
         key = window_key(run, group=self.group or "", select=select, explicit=window) if keyed else None
         if self.feed is None:
@@ -189,10 +190,10 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         )
 
     def _require_pipeline(self, context: Context) -> None:
-        """Refuse a group that the DAG does not have: its feed would never know a file, and the sensor never wait.
+        """Refuse a group that the DAG lacks: its feed would not know any file, so the sensor would never wait.
 
         Raises:
-            OptionsError: with the groups and tasks that there are.
+            OptionsError: naming the groups and tasks that exist.
         """
         dag = context["dag"]
         groups = {name for name in dag.task_group.get_task_group_dict() if name is not None}
@@ -208,10 +209,10 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         return self.timeout if self.max_wait is None else self.max_wait.total_seconds()
 
     def _first_poke(self, context: Context) -> Any:  # noqa: ANN401 - what was found
-        """Return what is there already; None if the sensor must wait."""
+        """Return what is there already, or None if the sensor must wait."""
         try:
             found = self.poke(context)
-        except AirflowFailException as error:  # as the base class treats errors of its own
+        except AirflowFailException as error:  # treated as the base class treats its own errors
             if self.soft_fail or self.never_fail:
                 raise AirflowSkipException(str(error)) from error
             raise
