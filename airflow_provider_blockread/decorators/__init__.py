@@ -1,4 +1,4 @@
-"""`@blockread(...)`: a pipeline whose function is in the DAG's file."""
+"""`@blockread(...)`: a pipeline whose function is defined in the DAG's file."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _REFUSED = {
 class BlockReadFunction(partial[BlockReadTaskGroup]):
     """A decorated function: each call in a DAG makes a `BlockReadTaskGroup` and returns it.
 
-    Arguments of the call, by name, replace those of the decorator. `function` is the plain function, for tests.
+    Keyword arguments of the call replace those of the decorator. `function` is the undecorated function, for tests.
     """
 
     function: Callable[..., Any]
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Refuse what Airflow's decorated tasks have and a group has not."""
+        """Refuse attributes that Airflow's decorated tasks have but a group lacks."""
         if name in _REFUSED:
             own = self.function.__name__
             msg = f"{own}.{name}: {_REFUSED[name].format(name=own)}"
@@ -47,21 +47,21 @@ def blockread(
     kind: str | None = None,
     **arguments: Any,  # noqa: ANN401 - those of the task group, which refuses unknown ones
 ) -> Callable[[Callable[..., Any]], BlockReadFunction]:
-    """Return a decorator that makes a function the one of a `BlockReadTaskGroup`.
+    """Return a decorator for a function; each call of the decorated one makes a `BlockReadTaskGroup` that applies it.
 
     The function gets records of a window and returns rows to write: `RecordBatch -> RecordBatch | None`, or `DataFrame
-    -> DataFrame`. Its text travels to Spark: it is a plain function that imports and defines all that it uses inside.
-    The digest of the text is part of a generation's options: a changed function makes a new generation of a window that
-    is read again.
+    -> DataFrame`. Its text is sent to Spark, so it must be a plain function that imports and defines inside itself all
+    that it uses. The digest of the text is part of a generation's options: if the function has changed, a window that
+    is read again gets a new generation.
 
     Args:
-        positional: none.
-        kind: what the function takes, `arrow` or `dataframe`; default: what its annotations say.
+        positional: must be empty; all arguments are given by name.
+        kind: what the function takes, `arrow` or `dataframe`; by default its annotations decide.
         arguments: those of `BlockReadTaskGroup`, and those of `ArrowFunction` or `DataFrameFunction` (`columns`,
             `schema`, `scope`). `group_id` is the function's name by default.
 
     Raises:
-        OptionsError: from the decorator, when the text does not suffice, or the kind is not known.
+        OptionsError: from the decorator, when the function's text is not self-contained, or its kind is not known.
     """
     if positional:
         msg = "blockread takes its arguments by name: @blockread(source=..., sink=...)"
@@ -81,7 +81,7 @@ def blockread(
 def _option(
     definition: Definition, kind: str | None, arguments: dict[str, Any]
 ) -> tuple[FunctionOption, dict[str, Any]]:
-    """Return the function's option, and the arguments that are not its own."""
+    """Return the function's option, and the arguments of the task group."""
     cls = _OPTIONS[definition.kind(kind, _OPTIONS)]
     own = {field.name for field in fields(cls)} & arguments.keys()
     others = {name: value for name, value in arguments.items() if name not in own}

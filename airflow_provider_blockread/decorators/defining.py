@@ -1,4 +1,4 @@
-"""A function's definition in its file: its text, checked to stand on its own, and what it takes."""
+"""A function's definition in its file: its text, checked to be self-contained, and what it takes."""
 
 from __future__ import annotations
 import __future__
@@ -27,13 +27,13 @@ class Definition:
     """A function as it is defined in a file."""
 
     text: FunctionText
-    annotations: str  # of the first parameter and of what is returned
+    annotations: str  # of the first parameter and of the return value
 
     def kind(self, given: str | None, known: Collection[str]) -> str:
-        """Return what the function takes: what is given, or else what the annotations name.
+        """Return the kind of the function's argument: the given one, or else the one that the annotations name.
 
         Raises:
-            OptionsError: when neither says so, or they name more than one.
+            OptionsError: when no kind is given, and the annotations name none or more than one.
         """
         if given is not None and given not in known:
             msg = f"function {self.text.name}: kind must be one of {', '.join(known)}, not {given!r}"
@@ -52,7 +52,7 @@ def define(function: Callable[..., Any]) -> Definition:
     """Return the definition of a function.
 
     Raises:
-        OptionsError: when it is no plain function, its text cannot be found, or the text uses a name from outside.
+        OptionsError: when it is not a plain function, its text cannot be found, or the text uses a name from outside.
     """
     if not isinstance(function, FunctionType):
         _refuse(function, "is no function; decorate one that is defined with `def`")
@@ -115,7 +115,7 @@ def _require_own_names(function: FunctionType, node: ast.FunctionDef) -> None:
 
 
 def _outer_names(code: CodeType) -> Iterator[str]:
-    """Yield the names that a code object and those within it look up among globals."""
+    """Yield the names that a code object, and those within it, look up among globals."""
     found = list(dis.get_instructions(code))
     own = {step.argval for step in found if step.opname == "STORE_NAME"}
     yield from (step.argval for step in found if step.opname in _LOADS and step.argval not in own)
