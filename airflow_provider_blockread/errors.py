@@ -1,4 +1,4 @@
-"""Every error of this package that reaches a caller, named by what happens next.
+"""Every error of this package that reaches a caller, grouped by what a caller can do about it.
 
     BlockReadError
     ├── PermanentError               a retry cannot help: change the input, an option or the plan
@@ -20,12 +20,12 @@
     ├── TransientError               the same call may succeed later
     │   ├── LedgerUnavailableError   the ledger cannot be reached or stays locked
     │   └── SparkJobError            the Spark application failed or left no result
-    └── ConflictError                another process was first: a retry reads the state again and continues from it
+    └── ConflictError                another process was first: a retry reads the new state and continues from there
         ├── OwnedError               a live owner holds the group or the publication
         ├── FencedError              a newer epoch has taken over; this attempt must stop
         ├── PlanConflictError        another planner took the window or its files first
         │   └── PlannerBusyError     another planner is at work in the feed
-        └── StateError               the window's state forbids it: do first what the message says, then retry
+        └── StateError               the window's state forbids it: first do what the message says, then retry
             └── CompleteError        the generation is published or verified, and is not read again
 
 Each message says what failed, where (feed, file, block, byte offset) and what to do. Names in it come from outside, so
@@ -39,7 +39,7 @@ import re
 import shlex
 from collections.abc import Callable
 
-# Characters that move a cursor, end a line, hide or reorder text, and the marks by which Airflow folds lines of a log.
+# Characters that move the cursor, end a line, hide or reorder text, and the marks with which Airflow folds log lines.
 _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]|:(?=:(?:end)?group::)"
@@ -52,10 +52,10 @@ def _escaped(character: str) -> str:
 
 
 def printable(text: str, escaped: Callable[[str], str] = _escaped) -> str:
-    r"""Return text as one line for a terminal or log: `\xNN`, `\uNNNN` or `\UNNNNNNNN` stand for what does not print.
+    r"""Return text as one line for a terminal or log, with `\xNN`, `\uNNNN` or `\UNNNNNNNN` for unprintable characters.
 
-    These are control characters (newlines and tabs included), characters that change the direction of text, lone
-    surrogates, and the first colon of `::group::`. All others stay, backslashes too, so a second call changes nothing.
+    These are control characters (including newlines and tabs), characters that change the direction of text, lone
+    surrogates, and the first colon of `::group::`. All others stay, even backslashes, so a second call changes nothing.
     """
     return _UNPRINTABLE.sub(lambda match: escaped(match[0]), text)
 
@@ -74,7 +74,7 @@ def _as_bytes(character: str) -> str:
 
 
 class BlockReadError(Exception):
-    """An error of this package; its message ends with what to do next. `lines` may follow: the end of a log, say."""
+    """An error of this package; its message ends with what to do next. `lines` may follow it, such as a log's end."""
 
     lines: tuple[str, ...] = ()
 
@@ -91,7 +91,7 @@ class OptionsError(PermanentError):
 
 
 class SourceError(PermanentError):
-    """A source or file is missing or cannot be read; `path` names it where one file is meant."""
+    """A source or file is missing or cannot be read; `path` names the file, if it is a single one."""
 
     def __init__(self, message: str, path: str = "") -> None:
         super().__init__(message, path)
@@ -131,7 +131,7 @@ class FunctionError(PermanentError):
 
 
 class RowError(FunctionError):
-    """A sink cannot hold one of the rows; `row` is its place in the batch, from 0."""
+    """A sink cannot hold one of the rows; `row` is its index in the batch, from 0."""
 
     def __init__(self, message: str, row: int = 0) -> None:
         super().__init__(message, row)
@@ -167,7 +167,7 @@ class SparkJobError(TransientError):
 
 
 class ConflictError(BlockReadError):
-    """Another process was first: a retry reads the state again and continues from it."""
+    """Another process was first: a retry reads the new state and continues from there."""
 
 
 class OwnedError(ConflictError):
@@ -194,11 +194,11 @@ class CompleteError(StateError):
     """The generation is published or verified, and is not read again."""
 
 
-#: Errors in which a retry of the same call ends, too.
+#: Errors with which a retry of the same call would end again.
 FINAL_ERRORS = (PermanentError, StateError)
 
 
 def error_class(name: str) -> type[BlockReadError]:
-    """Return the error of that name, or the base error; for errors that crossed a process border as text."""
+    """Return the error class of that name, or the base class; for errors that crossed a process border as text."""
     found = globals().get(name)
     return found if isinstance(found, type) and issubclass(found, BlockReadError) else BlockReadError

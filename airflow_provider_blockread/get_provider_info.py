@@ -13,7 +13,7 @@ _PACKAGE = "airflow_provider_blockread"
 
 
 def get_provider_info() -> dict[str, Any]:
-    """Return what Airflow's `provider_info.schema.json` asks for; Airflow reads it at every start."""
+    """Return the provider's metadata by Airflow's `provider_info.schema.json`; Airflow reads it at every start."""
     return {
         "package-name": "airflow-provider-blockread",
         "name": "Block read",
@@ -58,7 +58,7 @@ def _config() -> dict[str, Any]:
 
 
 def cli_commands() -> list[ActionCommand]:
-    """Return `airflow blockread ...`, which hands everything after it to the program `blockread`."""
+    """Return the command `airflow blockread`, which passes all of its arguments to the program `blockread`."""
     from airflow.cli.cli_config import ActionCommand, Arg  # noqa: PLC0415 - Airflow reads this file without its CLI
 
     return [

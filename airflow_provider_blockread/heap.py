@@ -1,4 +1,4 @@
-"""The heap of a process: while it makes millions of short-lived objects, and at its end."""
+"""Garbage collection of a process while it makes millions of short-lived objects, and at its end."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _YOUNG = 5_000  # objects; with fewer collections, results of queries would pile up
-_OF_PYTHON = 1_000  # objects; Python 3.12 freezes some hundred when it starts
+_OF_PYTHON = 1_000  # objects; Python 3.12 itself freezes a few hundred when it starts
 
 
 @contextmanager
 def settled_heap() -> Iterator[None]:
-    """Let the collector of garbage pass by, in the body, what the process holds; and look less often at the rest.
+    """Exclude existing objects from garbage collection during the body, and collect new ones less often.
 
-    It would look through all modules, and the files in hand, time and again: a sixth of the time of a plan or commit.
+    Otherwise the collector would scan all modules and loaded files repeatedly: a sixth of the time of a plan or commit.
     """
-    if gc.get_freeze_count() > _OF_PYTHON:  # the code that froze it may rely on that
+    if gc.get_freeze_count() > _OF_PYTHON:  # other code froze the heap, and may rely on that
         yield
         return
     before = gc.get_threshold()
@@ -31,5 +31,5 @@ def settled_heap() -> Iterator[None]:
 
 
 def end_without_collecting() -> None:
-    """Let this process end without a last look through its heap, which takes a quarter of a second to free nothing."""
+    """Let this process end without a last garbage collection, which takes a quarter of a second to free nothing."""
     atexit.register(gc.freeze)

@@ -1,6 +1,6 @@
 """What steps and drivers report while they work: lines for people, progress and counts.
 
-Each of them gets one observer. Logs, metrics and pages are observers, so no step knows who reads its reports.
+Each of them gets one observer. Logs, metrics and pages are observers, so steps do not know who reads their reports.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
 
-#: Seconds between two lines of progress in a log, or on a terminal.
+#: Seconds between two progress lines in a log, or on a terminal.
 LOG_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What finished tasks have read; nothing but what people see depends on it."""
+    """What finished tasks have read; used only for display."""
 
     blocks: int = 0
     records: int = 0
@@ -26,7 +26,7 @@ class Tally:
     bytes: int = 0  # of the source, in these blocks
 
     def plus(self, other: Tally) -> Tally:
-        """Return what both have read."""
+        """Return the sum of both tallies."""
         return Tally(
             blocks=self.blocks + other.blocks,
             records=self.records + other.records,
@@ -37,15 +37,15 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How many tasks of some work are done.
+    """How many tasks of a piece of work are done.
 
     Args:
-        done: tasks that are done.
-        total: all tasks, at least one.
-        failed: attempts at a task that failed; the task is tried again.
-        what: what the tasks do, as `read`.
-        size: bytes that all tasks share about evenly.
-        tally: what the tasks that are done have read, if they read blocks.
+        done: number of finished tasks.
+        total: number of all tasks, at least one.
+        failed: number of failed attempts at tasks; each task is tried again.
+        what: what the tasks do, such as `read`.
+        size: bytes of all tasks together, shared about evenly.
+        tally: what the finished tasks have read, if they read blocks.
     """
 
     done: int
@@ -67,37 +67,37 @@ class Progress:
 
 
 class Observer:
-    """Receives reports, from any thread, and ignores them all; others override what they need."""
+    """Receives reports, from any thread, and ignores them all; subclasses override what they need."""
 
     def log(self, message: str) -> None:
         """Receive a line about what happens."""
 
     def warn(self, message: str) -> None:
-        """Receive a line about what needs attention."""
+        """Receive a line about something that needs attention."""
 
     def progress(self, progress: Progress) -> None:
-        """Receive how far some work is; each report replaces the one before."""
+        """Receive the progress of some work; each report replaces the previous one."""
 
     def details(self, title: str, lines: Iterable[str]) -> None:
-        """Receive lines that people look at only when they need them."""
+        """Receive detailed lines, which people read only when they need them."""
 
     def count(self, name: str, number: float) -> None:
-        """Receive a number to add to a sum; docs/metrics.md lists the names of all numbers."""
+        """Receive a number to add to a counter; docs/metrics.md lists the names of all metrics."""
 
     def gauge(self, name: str, number: float) -> None:
-        """Receive a number that replaces the one before."""
+        """Receive a number that replaces the previous one."""
 
     def took(self, name: str, seconds: float) -> None:
         """Receive how long something took."""
 
 
 class LogObserver(Observer):
-    """Passes on lines that may be printed, whatever the names in them hold; counts are ignored.
+    """Passes on lines, made printable whatever the names in them contain; counts are ignored.
 
     Args:
         log: takes lines about what happens, and progress.
-        warn: takes lines about what needs attention; where there is none, `log` does.
-        every_s: seconds between two lines of progress, at least.
+        warn: takes lines about what needs attention; default: `log`.
+        every_s: minimum number of seconds between two progress lines.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class LogObserver(Observer):
         self._warn(printable(message))
 
     def progress(self, progress: Progress) -> None:
-        """Pass on the progress as a line, unless the line before is too recent."""
+        """Pass on the progress as a line, unless the previous line is too recent."""
         now = time.monotonic()
         if now >= self._due:
             self._due = now + self._every_s

@@ -14,8 +14,8 @@ def repeating(call: Callable[[], bool], *, every_s: float, name: str, join_s: fl
     Args:
         call: returns whether to call it again; it must not raise.
         every_s: seconds between two calls.
-        name: of the thread.
-        join_s: seconds that the end of the body waits for a call that has begun; None for as long as it takes.
+        name: name of the thread.
+        join_s: seconds to wait, at the end of the body, for a call that has begun; None waits as long as it takes.
     """
     done = threading.Event()
 

@@ -32,8 +32,8 @@ from airflow_provider_blockread.options.upstream import NO_LIST
 class BlockReadTaskGroup(TaskGroup):
     """Reads the new files of a source into a sink, each record exactly once: `plan`, (`scan`), `read`, `commit`.
 
-    All strings in options are templates. `commit` returns the publication's summary. With nothing to read, it is
-    skipped, and all tasks downstream with it (`Policies(on_empty="succeed")` lets it succeed instead).
+    All strings in options are templates. `commit` returns the publication's summary. If there is nothing to read,
+    `commit` and all tasks downstream are skipped (with `Policies(on_empty="succeed")` they run instead).
 
     :param group_id: the group's name in the DAG, and in the default names of feed and window.
     :param source: where files land, and which to take.
@@ -71,7 +71,7 @@ class BlockReadTaskGroup(TaskGroup):
         **kwargs: Any,  # noqa: ANN401 - TaskGroup's
     ) -> None:
         super().__init__(group_id=group_id, **kwargs)
-        # What is not given is left to the `default_args` of the DAG or group.
+        # Arguments that are not given are left to the `default_args` of the DAG or group.
         shared: dict[str, Any] = {"source": source, "sink": sink} | _given({"ledger_conn_id": ledger_conn_id})
         waiting = _given({"deferrable": deferrable})
         with self:
@@ -99,7 +99,7 @@ class BlockReadTaskGroup(TaskGroup):
                 task_id="commit",
                 on_empty=policies.on_empty,
                 outlets=[asset] if (asset := output_asset(sink)) else [],
-                # The reads of an empty window are skipped: the plan alone must then suffice.
+                # The reads of an empty window are skipped: the success of the plan must then suffice.
                 trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
                 **planned,
             )
@@ -113,9 +113,9 @@ def _given(options: dict[str, object]) -> dict[str, Any]:
 
 
 def may_need_scan(record_format: FormatOption) -> bool:
-    """Return whether blocks of the format may depend on what comes before them, according to its options.
+    """Return whether, by the format's options, its blocks may depend on what comes before them.
 
-    The plan decides: without a file that spans groups the scan task has nothing to do.
+    Whether a scan is needed is decided by the plan: without a file that spans groups the scan task has nothing to do.
     """
     if isinstance(record_format, Csv):
         return any(mark is not None for mark in (record_format.quote, record_format.escape, record_format.comment))
