@@ -13,23 +13,23 @@ if TYPE_CHECKING:
     from airflow.sdk import Connection
 
 Keys = tuple[str | None, str | None, str | None]
-"""Access key, secret key and session token; none means the host's own identity, or the profile's."""
+"""Access key, secret key and session token; without keys, the identity is the host's own, or that of the profile."""
 
-_REGION = "us-east-1"  # the service must have one; every region knows every role
-_SERVERS_FAULT = 500  # and beyond, as an HTTP status
+_REGION = "us-east-1"  # the service needs one; every region knows every role
+_SERVERS_FAULT = 500  # HTTP statuses from here on
 _THROTTLED = re.compile("Throttl|LimitExceeded|TooManyRequests")
 
 
 def assume_role(connection: Connection, keys: Keys) -> Keys:
-    """Return the keys of the connection's `role_arn`, which last an hour or for `DurationSeconds`.
+    """Return temporary keys of the connection's `role_arn`, valid for an hour or for `DurationSeconds`.
 
     The role is assumed with the connection's own keys, its profile, or the host's identity. Each try of a task and
-    each listing by a trigger assumes it again, so the keys must last for one of these.
+    each listing by a trigger assumes it again, so the keys need to last only for one try or listing.
 
     Args:
         connection: has `role_arn`, and may have `assume_role_kwargs`, `region_name`, `verify`, `profile_name`, and the
             service's own address as `service_config["sts"]["endpoint_url"]`.
-        keys: the connection's own.
+        keys: the connection's own keys.
 
     Raises:
         OptionsError: when the role may not be assumed, or its method is not supported.
@@ -70,7 +70,7 @@ def _client(connection: Connection, keys: Keys, make_session: Any) -> Any:  # no
     return session.create_client(
         "sts",
         region_name=extra.get("region_name") or session.get_config_variable("region") or _REGION,
-        # As in Airflow's own provider, an endpoint for all services is not that of STS.
+        # As in Airflow's own provider, an endpoint for all services is not used for STS.
         endpoint_url=own.get("endpoint_url"),
         verify=extra.get("verify"),
         aws_access_key_id=keys[0],

@@ -19,7 +19,7 @@ _TYPE = "spark_connect"  # of Airflow's connection
 
 
 def make_submitter(job: SparkJob, credentials: Credentials, observer: Observer) -> SparkSubmitter | ConnectSubmitter:
-    """Return what runs a job's applications: Spark Connect if its connection is of that type, or else spark-submit."""
+    """Return the submitter of a job's applications: Spark Connect if its connection is one, else spark-submit."""
     server = connect_server(job)
     if server is None:
         return SparkSubmitter(job, credentials)
@@ -27,7 +27,7 @@ def make_submitter(job: SparkJob, credentials: Credentials, observer: Observer) 
 
 
 def connect_server(job: SparkJob) -> Server | None:
-    """Return the Spark Connect server of a job; None if the job runs on another Spark.
+    """Return the Spark Connect server of a job, or None if the job does not use Spark Connect.
 
     Raises:
         OptionsError: when the connection does not name a server.
@@ -44,9 +44,9 @@ def connect_server(job: SparkJob) -> Server | None:
 
 
 def _address(connection: Connection) -> str:
-    """Return the connection string that the fields of a connection make.
+    """Return the connection string made of the fields of a connection.
 
-    Airflow's own hook leaves a slash in a token as it is, which then counts as part of the path.
+    Airflow's own hook does not escape a slash in a token, which then counts as part of the path.
     """
     host = str(connection.host or "").removeprefix("sc://").rstrip("/")
     if not host or "/" in host:

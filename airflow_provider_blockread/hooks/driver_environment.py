@@ -1,4 +1,4 @@
-"""The environment variables that a Spark driver inherits from a task: only those on a list."""
+"""The environment variables that a Spark driver inherits from a task: only those on an allowlist."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INHERITED = (
     *("HOME", "HOSTNAME", "LANG", "LANGUAGE", "LC_*", "LOGNAME", "SHELL", "TEMP", "TERM", "TMP", "TMPDIR", "TZ"),
     *("TZDIR", "USER"),
 )
-"""Names and patterns; case matters."""
+"""Names and patterns of inherited variables; case matters."""
 
 
 def inherited(environment: Mapping[str, str], further: Iterable[str]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The ledger behind an Airflow connection of type `blockread`, or the embedded one in AIRFLOW_HOME.
 
 A connection has host, port, database, login and password, and `sslmode` in its extra; or its extra has a complete URL
-as `url`, and the other fields are ignored.
+as `url`, in which case the other fields are ignored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PASSWORD_IN_URL = re.compile(r"://[^/@]*?:([^/]*)@")
 class LedgerHook(BaseHook):
     """Opens the ledger.
 
-    :param ledger_conn_id: the connection; without one, `blockread_default` when it exists, else the embedded SQLite
+    :param ledger_conn_id: the connection; default: `blockread_default` if it exists, else the embedded SQLite
         ledger `blockread.db` in AIRFLOW_HOME, which serves one host. `noop` remembers nothing between
         runs: each run reads all files that it lists.
     :param run: the DAG run, which `noop` needs.
@@ -51,12 +51,12 @@ class LedgerHook(BaseHook):
         self.run = run
 
     def get_conn(self) -> Ledger:
-        """Return the ledger, after checking its schema; only the embedded one is created or migrated.
+        """Return the ledger after a check of its schema; only the embedded one is created or migrated.
 
         Raises:
-            OptionsError: when the connection is missing or unusable, or none is named although tasks may run on several
-                hosts.
-            LedgerSchemaError: when the schema is not this package's.
+            OptionsError: when the connection is missing or unusable, or no connection is named although tasks may run
+                on several hosts.
+            LedgerSchemaError: when the schema is not the one of this package.
             LedgerUnavailableError: when the database cannot be reached.
         """
         from airflow_provider_blockread.ledger.opening import open_ledger  # noqa: PLC0415 - not at every DAG parse
@@ -67,7 +67,7 @@ class LedgerHook(BaseHook):
         """Return the ledger's place, for `ledger.opening.open_ledger`, without blocking the event loop.
 
         Raises:
-            OptionsError: when the connection is missing or unusable, or none is named although one is needed.
+            OptionsError: when the connection is missing or unusable, or no connection is named although one is needed.
         """
         connection = None
         if not self._forgets:
@@ -107,7 +107,7 @@ class LedgerHook(BaseHook):
             return None
 
     def _check_unnamed(self, error: AirflowNotFoundException) -> None:
-        """Raise if the missing connection is a named one."""
+        """Raise OptionsError if the missing connection was named explicitly."""
         if self.ledger_conn_id is not None:
             conn_id = self.ledger_conn_id
             msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another"
@@ -120,7 +120,7 @@ def airflow_home() -> str:
 
 
 def refuse_remote_executors(executor: str) -> None:
-    """Refuse the embedded ledger if tasks may run on other hosts than the scheduler's.
+    """Refuse the embedded ledger if tasks may run on hosts other than the scheduler's.
 
     Args:
         executor: Airflow's `[core] executor`: one or several names or import paths.
@@ -140,7 +140,7 @@ def refuse_remote_executors(executor: str) -> None:
 
 
 def connection_url(connection: Connection) -> str:
-    """Return the ledger's URL from a connection; its password is masked in logs from then on.
+    """Return the ledger's URL from a connection, and mask its password in logs from now on.
 
     Raises:
         OptionsError: when the connection names neither a URL nor a host and a database.
@@ -158,7 +158,7 @@ def connection_url(connection: Connection) -> str:
     port = f":{connection.port}" if connection.port else ""
     settings = {"sslmode": extra["sslmode"]} if extra.get("sslmode") else {}
     host = connection.host
-    if host.startswith("/"):  # the folder of a Unix-domain socket, which cannot be the host of a URL
+    if host.startswith("/"):  # the folder of a Unix domain socket, which cannot be the host of a URL
         host, port, settings = "", "", settings | {"host": host} | ({"port": connection.port} if port else {})
     query = f"?{urlencode(settings)}" if settings else ""
     return f"postgresql://{login}{password}{'@' if login else ''}{host}{port}/{connection.schema}{query}"

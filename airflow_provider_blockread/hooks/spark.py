@@ -42,10 +42,10 @@ class SparkSubmitter:
     """Submits the application that reads a block group, and cancels it on request.
 
     If the process of a task is killed, its application ends within seconds: the driver watches the process that started
-    it. A driver on the cluster (deploy mode `cluster`) goes on, for the next try to adopt, until it finds a stop file.
+    it. A driver on the cluster (deploy mode `cluster`) runs on until it finds a stop file, and the next try adopts it.
 
     :param job: where and how the application runs.
-    :param credentials: storage options by root URI; they reach the driver in a private file.
+    :param credentials: storage options by root URI; they are passed to the driver in a private file.
     """
 
     def __init__(self, job: SparkJob, credentials: Credentials | None = None) -> None:
@@ -63,8 +63,8 @@ class SparkSubmitter:
         """Run the application for a job specification to its end.
 
         Raises:
-            OptionsError: when Java, Spark, its provider or the connection is missing, or they do not fit the options.
-            SparkJobError: when the application failed or was cancelled; the message holds the tail of its output.
+            OptionsError: when Java, Spark, its provider or the connection is missing, or does not match the options.
+            SparkJobError: when the application failed or was cancelled; the message contains the tail of its output.
         """
         self._run(submission, name)
 
@@ -78,29 +78,29 @@ class SparkSubmitter:
         return self._run(submission, name, detached=True).application or name
 
     def status(self, application: str) -> str:
-        """Return how a detached application has ended; empty while it runs, or if its cluster cannot be asked.
+        """Return how a detached application has ended, or an empty string while it runs or if this is not known.
 
-        It cannot where the provider of Spark or Kubernetes is not installed, as may be on the host of a triggerer.
+        It is not known if the provider of Spark or Kubernetes is not installed, for example on a triggerer's host.
         """
         try:
             return self._make_hook(detached=True).end_of(application)
-        except Exception as error:  # noqa: BLE001 - any of a client's; this is a second opinion only
+        except Exception as error:  # noqa: BLE001 - any client error; the driver's own files decide
             _log.warning("%s: its cluster does not say how it is doing: %s", application, printable(str(error)))
             return ""
 
     def kill(self, application: str | None) -> None:
-        """Ask a cluster that can be asked to stop the driver of an application; without an id, of the last `submit`."""
+        """Ask the cluster, if it supports this, to stop an application's driver; default: that of the last `submit`."""
         if application is None and self._hook is not None:
             application = self._hook.application
         if application is None:
             return
         try:
             self._make_hook(detached=True).kill(application)
-        except Exception as error:  # noqa: BLE001 - any of a client's; its driver finds a stop file besides
+        except Exception as error:  # noqa: BLE001 - any client error; the driver also finds a stop file
             _log.warning("%s: its cluster has not stopped it: %s", application, printable(str(error)))
 
     def require_cluster(self) -> None:
-        """Refuse to run detached what would end with this process.
+        """Refuse to run an application detached if it would end with this process.
 
         Raises:
             OptionsError: naming the connection and its mode.
@@ -141,7 +141,7 @@ class SparkSubmitter:
         return hook
 
     def cancel(self) -> None:
-        """Stop the application; from any thread or signal handler, before, during or after `submit`."""
+        """Stop the application; can be called from any thread or signal handler, before, during or after `submit`."""
         self.cancelled = True
         if self._hook is not None:
             self._hook.stop(STOP_S)
@@ -198,7 +198,7 @@ class SparkSubmitter:
 
 
 def spark_connection(job: SparkJob) -> Connection:
-    """Return the Spark connection of a job, with the job's master, if it has one.
+    """Return the Spark connection of a job; if the job has a master, it replaces the connection's.
 
     Raises:
         OptionsError: when the named connection does not exist.
@@ -224,7 +224,7 @@ def _application() -> str:
 
 
 def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> SparkJobError:
-    """Return the error of a failed application: the driver's own error, or else the last lines of its log."""
+    """Return the error for a failed application: the driver's own error, or else the last lines of its log."""
     if cancelled:
         return SparkJobError(f"{name}: the Spark application was stopped; clear the task to read the group again")
     if hook.error:

@@ -29,7 +29,7 @@ _AZURE_FIELDS = (
 
 
 def aws_keys(connection: Connection) -> tuple[Keys, str | None]:
-    """Return the keys of an `aws` connection, those of its role if it has one, and the profile that has them instead.
+    """Return the keys of an `aws` connection (those of its role, if it has one), and the profile to use without keys.
 
     Raises:
         BlockReadError: as `assume_role` does.
@@ -88,7 +88,7 @@ def _azure(connection: Connection) -> dict[str, object]:
 
 
 def _azure_account(connection: Connection, *, principal: bool) -> str | None:
-    """Return the account: a field, the first part of the host, or the login, unless that is a principal's."""
+    """Return the account: from a field, the first part of the host, or the login, unless that names a principal."""
     named = connection.extra_dejson.get("account_name")
     host = connection.host or ""
     first = (urlsplit(host if "://" in host else f"//{host}").hostname or "").partition(".")[0]
@@ -126,7 +126,7 @@ def _ssh(connection: Connection) -> dict[str, object]:
 
 
 def _known_hosts(connection: Connection) -> object:
-    """Return the server's key, if the connection has one; None accepts any key, which is Airflow's default."""
+    """Return the server's key from the connection, or None to accept any key, which is Airflow's default."""
     extra = connection.extra_dejson
     key = str(extra.get("host_key") or "")
     if key:
@@ -137,7 +137,7 @@ def _known_hosts(connection: Connection) -> object:
 
 
 def _generic(connection: Connection) -> dict[str, object]:
-    """Return the extra unchanged, as fsspec's own options, and the fields under their most common names."""
+    """Return the extra unchanged as fsspec's own options, with the connection's fields under their usual names."""
     fields = {
         "host": connection.host,
         "port": connection.port,
@@ -190,4 +190,4 @@ MAKERS: dict[str, Callable[[Connection], dict[str, object]]] = {
     "ssh": _ssh,
     "wasb": _azure,
 }
-"""Connection type -> function that returns the storage options of a connection; empty ones are left out later."""
+"""Connection type -> function that returns the storage options of a connection; the caller drops empty ones."""

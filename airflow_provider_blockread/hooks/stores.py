@@ -21,19 +21,19 @@ Credentials = dict[str, dict[str, object]]
 
 
 def credentials_for(source: FileSource | None, sink: Sink | None, listed: FileList | None = None) -> Credentials:
-    """Return the storage options of roots with a connection; others use the ambient identity.
+    """Return the storage options of the roots that have a connection; others use the ambient identity.
 
     Raises:
         OptionsError: when a connection is missing, or its type is not that of a store.
     """
     named = _named(source, sink, listed)
-    # Each connection once: assuming a role calls a service.
+    # Each connection is resolved only once, since assuming a role calls a service.
     options = {conn_id: storage_options(connection_of(conn_id)) for conn_id in {conn_id for _, conn_id in named}}
     return {root: options[conn_id] for root, conn_id in named}
 
 
 def access_of(sink: Sink | None) -> dict[str, dict[str, str]]:
-    """Return what the connection of a sink's catalog or database holds: its properties, of which extra may have all.
+    """Return the properties in the connection of a sink's catalog or database, by connection id; empty without one.
 
     Raises:
         OptionsError: when the connection is missing.
@@ -43,7 +43,7 @@ def access_of(sink: Sink | None) -> dict[str, dict[str, str]]:
 
 
 async def aaccess_of(sink: Sink | None) -> dict[str, dict[str, str]]:
-    """Return the same without blocking the event loop: for triggers.
+    """Return the same as `access_of`, for triggers: without blocking the event loop.
 
     Raises:
         OptionsError: as `access_of`.
@@ -53,7 +53,7 @@ async def aaccess_of(sink: Sink | None) -> dict[str, dict[str, str]]:
 
 
 def access_by(connection: Connection) -> dict[str, str]:
-    """Return the properties of a catalog or database that a connection holds."""
+    """Return the properties of a catalog or database from a connection: its extra, URI and credentials."""
     own = {name: value for name, value in connection.extra_dejson.items() if isinstance(value, str)}
     if connection.host and "uri" not in own:
         own["uri"] = connection.host if "://" in connection.host else connection.get_uri()
@@ -64,7 +64,7 @@ def access_by(connection: Connection) -> dict[str, str]:
 
 
 async def acredentials_for(source: FileSource | None, sink: Sink | None = None) -> Credentials:
-    """Return the same without blocking the event loop: for triggers.
+    """Return the same as `credentials_for`, for triggers: without blocking the event loop.
 
     Raises:
         OptionsError: as `credentials_for`.
@@ -89,7 +89,7 @@ async def aconnection(conn_id: str) -> Connection:
 
 
 def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
-    """Return the roots with their connections: the common one, or that of the longest folder with the root in it."""
+    """Return the roots with their connections: the common one, or that of the longest folder that contains the root."""
     if source.conn_id is None or isinstance(source.conn_id, str):
         return [(root, source.conn_id) for root in source.roots]
     places = {uris.canonical(place): conn_id for place, conn_id in source.conn_id.items()}
@@ -123,7 +123,7 @@ def storage_options(connection: Connection) -> dict[str, object]:
 
 
 def _named(source: FileSource | None, sink: Sink | None, listed: FileList | None = None) -> list[tuple[str, str]]:
-    """Return the roots that have connections, and their connections."""
+    """Return the roots that have connections, each with its connection."""
     named = _connections_of(source) if source else []
     named += sink.connections.items() if sink else []
     named += [(listed.uri, listed.conn_id)] if listed else []

@@ -1,4 +1,4 @@
-"""Airflow's Spark hook, made stoppable: on a connection already resolved, in a process group of its own."""
+"""Airflow's Spark hook, made stoppable: it uses a resolved connection, and runs in its own process group."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _DEPLOY_MODE = "spark.submit.deployMode"
 _PYTHON, _DRIVER_PYTHON = "spark.pyspark.python", "spark.pyspark.driver.python"
 _POLL_S = 0.05
 _TAIL_LINES = 20
-#: What a detached application needs: spark-submit returns at once.
+#: Settings of a detached application: spark-submit returns at once.
 _DETACHED = {"spark.yarn.submit.waitAppCompletion": "false", "spark.kubernetes.submission.waitAppCompletion": "false"}
-#: What a driver on YARN needs: its task attempts are numbered within one run of it. Kubernetes starts none again.
+#: A driver on YARN must run only once: its task attempts are numbered within one run. Kubernetes never restarts one.
 _ONCE = {"spark.yarn.maxAppAttempts": "1"}
 _KEYTAB = "connection.keytab"
-_ASK_S = 10.0  # for an answer of Kubernetes
+_ASK_S = 10.0  # to wait for an answer of Kubernetes
 _NOT_FOUND = 404
 _ENDS = frozenset({"SUCCEEDED", "FAILED", "Succeeded", "Failed", "Deleted"})  # of YARN and of Kubernetes
 _POD = "spark.kubernetes.driver.pod.name"
 _RESOURCE_MANAGER = "yarn_resourcemanager_webapp_address"
-# Airflow's UI folds the lines between these.
+# Airflow's UI folds the lines between these marks.
 _BEGIN, _END = "::group::Spark's own log", "::endgroup::"
 
 
@@ -62,7 +62,7 @@ class TrackedSubmitHook(SparkSubmitHook):
         detached: bool = False,
     ) -> None:
         on_kubernetes = (connection.host or "").startswith("k8s://")
-        # Its hook then fails with a NameError, whatever it is to do.
+        # Without the package, Airflow's hook fails with a NameError in any call.
         if on_kubernetes and not hasattr(spark_submit, "kube_client"):
             msg = (
                 f"{name}: for the master {connection.host} Airflow's Spark hook needs its Kubernetes provider; install"
@@ -77,7 +77,7 @@ class TrackedSubmitHook(SparkSubmitHook):
         settings = {**job.conf, **(_DETACHED if detached else {})}
         if mode == "cluster" and not on_kubernetes:
             settings |= _ONCE
-        if mode == "client" and _PYTHON in settings:  # which may be on the workers of the cluster only
+        if mode == "client" and _PYTHON in settings:  # this Python may exist only on the cluster's workers
             settings.setdefault(_DRIVER_PYTHON, os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable))
         if on_kubernetes and detached:  # Airflow's hook finds a pod's name in the log only in a namespace `spark`
             settings.setdefault(_POD, f"{name}-{uuid.uuid4().hex[:8]}-driver")
@@ -90,7 +90,7 @@ class TrackedSubmitHook(SparkSubmitHook):
             py_files=py_files,
             application_args=list(arguments),
             proxy_user=job.proxy_user,
-            # Always: a default of the cluster's configuration would send the driver where no private file is.
+            # Always set: a default in the cluster's configuration could start the driver where the private file is not.
             deploy_mode=mode,
             track_driver_via_k8s_api=detached,  # without effect on YARN
             yarn_track_via_rm_api=detached and bool(connection.extra_dejson.get(_RESOURCE_MANAGER)),
@@ -99,9 +99,9 @@ class TrackedSubmitHook(SparkSubmitHook):
             self._connection["namespace"] = self._connection["namespace"] or "default"
 
     def hide(self, folder: Path) -> None:
-        """Pass the settings that must not be seen in a private file, and not as arguments; and the keytab in another.
+        """Write secret settings, which must not be arguments, and the keytab to private files for spark-submit.
 
-        :param folder: only the user can look into it.
+        :param folder: a folder that only the user can access.
         """
         if self._keytab_bytes is not None:
             self._connection["keytab"] = private_file(folder / _KEYTAB, self._keytab_bytes)
@@ -115,17 +115,17 @@ class TrackedSubmitHook(SparkSubmitHook):
 
     @property
     def master(self) -> str:
-        """Spark's master."""
+        """The URL of Spark's master."""
         return str(self._connection["master"])
 
     @property
     def is_local(self) -> bool:
-        """Whether executors share the driver's process, and so its Python."""
+        """Whether executors share the driver's process, and therefore its Python."""
         return is_local(self.master)
 
     @property
     def is_standalone(self) -> bool:
-        """Whether the cluster is Spark's own."""
+        """Whether the cluster is a standalone cluster of Spark."""
         return str(self._connection["master"]).startswith("spark://")
 
     @property
@@ -135,12 +135,12 @@ class TrackedSubmitHook(SparkSubmitHook):
 
     def _build_spark_common_args(self) -> list[str]:
         arguments = super()._build_spark_common_args()
-        # Otherwise a file of properties would replace the cluster's spark-defaults.conf.
+        # Otherwise a properties file would replace the cluster's spark-defaults.conf.
         return [*arguments, "--load-spark-defaults"] if self._properties_file else arguments
 
     def _create_keytab_path_from_base64_keytab(self, base64_keytab: str, principal: str | None) -> str:  # noqa: ARG002
-        # Airflow's hook writes a file that everybody can read, and never removes it. Only spark-submit needs one;
-        # `hide` writes it.
+        # Airflow's hook writes a world-readable file, and never removes it. Only spark-submit needs the file, so `hide`
+        # writes it.
         try:
             self._keytab_bytes = base64.b64decode(base64_keytab)
         except ValueError as error:
@@ -153,11 +153,11 @@ class TrackedSubmitHook(SparkSubmitHook):
 
     @property
     def application(self) -> str | None:
-        """An application's id on YARN, once spark-submit has said it, or its driver's pod on Kubernetes."""
+        """The application's id on YARN, once spark-submit has printed it, or its driver's pod on Kubernetes."""
         return self._yarn_application_id or self._conf.get(_POD) or self._kubernetes_driver_pod
 
     def end_of(self, application: str) -> str:
-        """Return how a detached application has ended, in its cluster's words; empty while it runs, or is not known."""
+        """Return how a detached application has ended, in its cluster's words; empty while it runs or is unknown."""
         status = ""
         if self._yarn_track_via_rm_api:
             status = self.query_yarn_application_status(application)
@@ -176,7 +176,7 @@ class TrackedSubmitHook(SparkSubmitHook):
             raise
 
     def kill(self, application: str) -> None:
-        """Stop a detached application by means of its cluster, where they are configured."""
+        """Stop a detached application through its cluster, if this is configured."""
         if self._is_kubernetes:
             self._kubernetes_driver_pod = application
         else:
@@ -184,20 +184,20 @@ class TrackedSubmitHook(SparkSubmitHook):
         self.on_kill()
 
     def run(self, application: str, environment: dict[str, str]) -> None:
-        """Run the application to its end, in a process group of its own, so that one signal reaches all of it.
+        """Run the application to its end, in its own process group, so that one signal reaches all of its processes.
 
         Raises:
             AirflowException: when it fails, with the tail of its output.
         """
         try:
-            # A task's stdin is its socket to Airflow's supervisor: the task counts as alive while any process has it.
+            # A task's stdin is its socket to Airflow's supervisor: the task counts as alive while any process holds it.
             self.submit(application, env=environment, start_new_session=True, stdin=subprocess.DEVNULL)
         finally:
             if self._submit_sp is not None and self._submit_sp.stdout is not None:
                 self._submit_sp.stdout.close()  # Airflow's hook leaves it open
 
     def stop(self, grace_s: float) -> None:
-        """Stop the whole process group; a driver on a cluster goes on, which `kill` stops.
+        """Stop the whole process group, but not a driver on a cluster, which `kill` stops.
 
         :param grace_s: seconds between SIGTERM and SIGKILL.
         """
@@ -212,13 +212,13 @@ class TrackedSubmitHook(SparkSubmitHook):
         _signal_group(process.pid, signal.SIGKILL)
 
     def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
-        # Runs when the process has just been started: an earlier stop found no process.
+        # Runs when the process has just been started: an earlier `stop` found no process.
         if self._stopped.is_set():
             self.stop(grace_s=0)
         super()._process_spark_submit_log(self._kept(itr))
 
     def _kept(self, output: Iterator[Any]) -> Iterator[str]:
-        """Yield the lines to log: the driver's own ones unchanged, those of Spark folded in groups."""
+        """Yield the lines to log: the driver's own lines unchanged, those of Spark in folded groups."""
         folded = False
         for line in output:
             text = printable(str(line).strip())
@@ -237,14 +237,14 @@ class TrackedSubmitHook(SparkSubmitHook):
 
 
 def _escaped(text: str) -> str:
-    """Return text as a properties file of Java holds it, whatever characters it has."""
+    """Return any text escaped for a Java properties file."""
     units = text.encode("utf-16-be")
     codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
     return "".join(chr(code) if chr(code).isascii() and chr(code).isalnum() else f"\\u{code:04x}" for code in codes)
 
 
 def _is_running(pid: int) -> bool:
-    """Return whether our child still runs, without reaping it: `subprocess` does that, perhaps in this thread."""
+    """Return whether our child still runs, without reaping it: `subprocess` reaps it, perhaps in this thread."""
     try:
         return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
     except ChildProcessError:

@@ -21,22 +21,22 @@ if TYPE_CHECKING:
 _TYPES = ("adls", "azure_data_lake", "generic", "wasb")
 _IDENTITY = ("managed_identity_client_id", "workload_identity_client_id", "workload_identity_tenant_id")
 _PAUSES_S = (1.0, 2.0, 3.0, 4.0)  # between requests, as this server does not wait for messages
-_HIDDEN_S = 60  # for which a received message is not delivered again
-_MOST = 32  # messages of one request
+_HIDDEN_S = 60  # until a received message is delivered again
+_MOST = 32  # messages per request
 _SILENCE_S = 20
-_DONE_WITH = frozenset({"MessageNotFound", "PopReceiptMismatch"})  # it is gone, or was delivered again
+_DONE_WITH = frozenset({"MessageNotFound", "PopReceiptMismatch"})  # the message is gone, or was delivered again
 
 
 class AzureQueue:
-    """A queue of Azure Storage. Bodies are those of Event Grid, often in base64, which `read_event` decodes.
+    """A queue of Azure Storage with messages of Event Grid, often in base64, which `read_event` decodes.
 
     Args:
-        url: its URL, as `https://account.queue.core.windows.net/landing`.
-        connection: of type `wasb`, `adls`, `azure_data_lake` or `generic`; ambient identity without one.
+        url: the queue's URL, such as `https://account.queue.core.windows.net/landing`.
+        connection: of type `wasb`, `adls`, `azure_data_lake` or `generic`; default: the ambient identity.
         pauses: seconds between requests while there are no messages.
 
     Raises:
-        OptionsError: when azure-storage-queue is not installed, or the connection or the URL is not of such a queue.
+        OptionsError: when azure-storage-queue is not installed, or the connection or the URL is not for such a queue.
     """
 
     def __init__(self, url: str, connection: Connection | None, *, pauses: Sequence[float] = _PAUSES_S) -> None:
@@ -54,7 +54,7 @@ class AzureQueue:
             self._client = QueueClient.from_queue_url(
                 url,
                 credential=_credential(url, connection),
-                retry_total=0,  # the caller tries again
+                retry_total=0,  # the caller retries
                 connection_timeout=_SILENCE_S,
                 read_timeout=_SILENCE_S,
                 logger=_quiet(),
@@ -78,7 +78,7 @@ class AzureQueue:
         return [Message(body=one.content or "", receipt=f"{one.id} {one.pop_receipt}") for one in found]
 
     def done(self, messages: Sequence[Message]) -> None:
-        """Delete messages."""
+        """Delete messages from the queue."""
         for message in messages:
             name, _, receipt = message.receipt.partition(" ")
             with self._failing(but=_DONE_WITH):
@@ -150,7 +150,7 @@ def _account(url: str) -> str:
 
 
 def _quiet() -> logging.Logger:
-    """Return a logger that drops what Azure's client logs about each request."""
+    """Return a logger that drops what Azure's client logs for each request."""
     logger = logging.getLogger(f"{__name__}.requests")
     logger.setLevel(logging.WARNING)
     return logger

@@ -12,14 +12,14 @@ class Message:
     """A message in a queue."""
 
     body: str
-    receipt: str  # by which `done` names the message
+    receipt: str  # identifies the message in `done`
 
 
 class HintQueue(Protocol):
-    """A queue to which stores write. Its methods are called in a thread, and may block for some seconds."""
+    """A queue to which stores write. Its methods are called in a thread, and may block for a few seconds."""
 
     def receive(self) -> list[Message]:
-        """Return some messages, after a short wait if needed; they are delivered again later, unless `done` is called.
+        """Return some messages, after a short wait if needed; unless `done` is called, they are delivered again later.
 
         Raises:
             TransientError: when the queue fails.

@@ -13,9 +13,9 @@ from airflow_provider_blockread.hooks.store_options import aws_keys
 if TYPE_CHECKING:
     from airflow.sdk import Connection
 
-_WAIT_S = 10  # of one request: long enough for few requests, short enough to stop soon
+_WAIT_S = 10  # per request: long enough for few requests, short enough to stop soon
 _SILENCE_S = 20
-_KEYS_S = 600.0  # after which they are taken again: a role is assumed for a quarter of an hour at least
+_KEYS_S = 600.0  # after which keys are renewed: a role is assumed for at least a quarter of an hour
 _TYPES = ("aws", "s3")
 
 
@@ -23,9 +23,9 @@ class SqsQueue:
     """A queue of Amazon SQS.
 
     Args:
-        url: its URL, as `https://sqs.eu-central-1.amazonaws.com/123456789012/landing`.
+        url: the queue's URL, such as `https://sqs.eu-central-1.amazonaws.com/123456789012/landing`.
         connection: of type `aws`, with the fields that open S3, and those of the queue in `service_config["sqs"]`;
-            ambient identity without one.
+            default: the ambient identity.
 
     Raises:
         OptionsError: when botocore is not installed, or the connection does not open such a queue.
@@ -77,7 +77,7 @@ class SqsQueue:
         return [Message(body=one["Body"], receipt=one["ReceiptHandle"]) for one in found.get("Messages", ())]
 
     def done(self, messages: Sequence[Message]) -> None:
-        """Delete messages."""
+        """Delete messages from the queue."""
         entries = [{"Id": str(number), "ReceiptHandle": one.receipt} for number, one in enumerate(messages)]
         if entries:
             self._call("delete_message_batch", {"Entries": entries})
@@ -85,7 +85,7 @@ class SqsQueue:
     def _call(self, name: str, options: dict[str, Any]) -> dict[str, Any]:
         from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - an extra
 
-        if time.monotonic() - self._opened > _KEYS_S:  # those of a role expire
+        if time.monotonic() - self._opened > _KEYS_S:  # a role's keys expire
             self._client, self._opened = self._open(), time.monotonic()
         try:
             return cast("dict[str, Any]", getattr(self._client, name)(QueueUrl=self._url, **options))
