@@ -1,4 +1,4 @@
-"""A sink under test: how it is made and filled, and what a reader who knows nothing of this package finds there."""
+"""A sink under test: how it is made and filled, and what a reader without this package finds there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, S
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage import Stores
 
-#: The number of the block that rows are of.
+#: The number of the block that the test rows come from.
 BLOCK = 5
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
@@ -29,10 +29,10 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class SinkCase:
-    """A sink under test, and how others read it. Rows have one column, `value`, of text.
+    """A sink under test, and how others read it. Rows have one text column, `value`.
 
-    `option` takes a place, which is a folder that is not there yet. `read` returns the rows of a file. If readers find
-    a table at the place, `table` returns its rows, and the names of the files that they come from.
+    `option` makes the sink's option from a place: a folder that does not exist yet. `read` returns the rows of a file.
+    If readers find a table at the place, `table` returns its rows, and the names of the files that they come from.
     """
 
     option: Callable[..., Sink]
@@ -41,7 +41,7 @@ class SinkCase:
     in_folder: bool = True  # False: readers find nothing in the folder, and files are only staged
 
     def rows(self, place: str) -> Rows:
-        """Return the rows of all files in a folder but hidden ones, partitions included, or of the table there."""
+        """Return the rows of all visible files in a folder, including partitions, or of the table there."""
         if self.table is not None:
             return self.table(place)[0]
         stores = Stores()
@@ -50,7 +50,7 @@ class SinkCase:
         return [row for uri in files for row in self.read(uri)] + [row for uri in inner for row in self.rows(uri)]
 
     def names(self, place: str) -> list[str]:
-        """Return the names of all files in a folder, or of those that a table there consists of."""
+        """Return the sorted names of all files in a folder, or of the files that a table there consists of."""
         if self.table is not None:
             return sorted(self.table(place)[1])
         path = Path(place)
@@ -58,12 +58,12 @@ class SinkCase:
 
 
 class Bench:
-    """A sink at a place, and how tests fill it.
+    """A sink at a place, with methods by which tests fill and read it.
 
     Args:
-        case: the sink.
-        place: where it is.
-        options: further ones of its option.
+        case: the sink under test.
+        place: where the sink is.
+        options: further arguments for `case.option`.
     """
 
     def __init__(self, case: SinkCase, place: str, options: Mapping[str, Any] | None = None) -> None:
@@ -85,7 +85,7 @@ class Bench:
         return Marker(ledger="l", feed="f", window=window, number=number, at=_EPOCH, is_recorded=lambda *_: True)
 
     def stage(self, *values: str, window: str = "ab12", generation: int = 1) -> list[OutputFile]:
-        """Return a file of each value, twice, as tasks leave them; what is applied next is of this generation."""
+        """Return one staged file per value, each with two rows, and make this generation the one to apply next."""
         self.marker = self.marker_of(window, generation)
         files = []
         for attempt, value in enumerate(values):
@@ -96,41 +96,41 @@ class Bench:
         return files
 
     def placed(self, files: Sequence[OutputFile], generation: int = 1) -> Earlier:
-        """Return what a generation has published."""
+        """Return staged files as the published files of a generation."""
         return Earlier({generation: [self.sink.placed(file) for file in files]} if files else {})
 
     def steps(self, new: Sequence[OutputFile], earlier: Sequence[OutputFile] = ()) -> list[Step]:
-        """Return the steps that publish staged files in the place of others, of the first generation."""
+        """Return the steps that publish staged files in place of others, which generation 1 published."""
         return self.sink.steps([self.sink.placed(file) for file in new], self.placed(earlier))
 
     def apply(self, steps: Sequence[Step]) -> None:
-        """Take steps."""
+        """Apply steps with the marker of the newest generation."""
         self.sink.apply(steps, self.marker, lambda: None)
 
     def undo(self, files: Sequence[OutputFile]) -> int:
-        """Take away what the newest generation published."""
+        """Undo what the newest generation published, and return the number of files removed."""
         generation = self.marker.number // len(Change)
         return self.sink.undo(
             self.placed(files, generation), self.marker_of(generation=generation, change=Change.WITHDRAW)
         )
 
     def publish(self, *values: str, window: str = "ab12", generation: int = 1) -> list[OutputFile]:
-        """Publish files and return them as they were staged."""
+        """Publish one file per value, and return the files as they were staged."""
         files = self.stage(*values, window=window, generation=generation)
         self.apply(self.steps(files))
         return files
 
     def values(self) -> list[str]:
-        """Return what a reader finds."""
+        """Return the sorted values that a reader finds."""
         return sorted(row["value"] for row in self.case.rows(self.place))
 
     def states(self, steps: Sequence[Step]) -> list[State]:
-        """Return what is known of each step."""
+        """Return the state of each step."""
         return [self.sink.state(step, self.marker) for step in steps]
 
 
 @contextmanager
 def opened(case: SinkCase) -> Iterator[Bench]:
-    """Give a sink in a temporary folder, which is gone afterwards."""
+    """Yield a sink in a temporary folder, which is removed afterwards."""
     with TemporaryDirectory() as folder:
         yield Bench(case, f"{folder}/out")

@@ -1,4 +1,4 @@
-"""What every sink does, whatever it is made of: write, count, publish in steps, find out, replace, undo, sweep."""
+"""Tests of what every kind of sink must do: write, count, publish in steps, find out, replace, undo and sweep."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from airflow_provider_blockread.testing.bench import BLOCK, Bench, SinkCase, ope
 
 _VALUES = st.lists(st.text(st.characters(exclude_characters="\n\0", codec="utf-8"), max_size=8), max_size=6)
 
-#: Each sink is an executor of its own, and may take its time.
+#: Hypothesis counts each subclass as another executor of the same test; sinks may be slow.
 _LAW = settings(deadline=None, suppress_health_check=[HealthCheck.differing_executors])
 
 
@@ -30,12 +30,12 @@ class _OfCase:
     case: ClassVar[SinkCase]
 
     def opened(self) -> AbstractContextManager[Bench]:
-        """Give a sink whose place is not made yet, and is gone afterwards."""
+        """Return a context with a sink whose place does not exist yet, and is removed afterwards."""
         return opened(self.case)
 
 
 class SinkBehaviour(_OfCase):
-    """What a sink does in one example each."""
+    """What a sink must do, with one example of each behaviour."""
 
     @pytest.fixture
     def bench(self) -> Iterator[Bench]:
@@ -54,7 +54,7 @@ class SinkBehaviour(_OfCase):
         assert bench.sink.count(replace(file, rows=9)) == 2
 
     def test_nothing_is_made_before_something_is_published(self, bench: Bench) -> None:
-        """Preparing makes no folder; publishing no steps makes an output without files."""
+        """Preparing creates no folder; publishing no steps creates an output without files."""
         assert not bench.stores.exists(bench.place)
         bench.apply([])
 
@@ -62,7 +62,7 @@ class SinkBehaviour(_OfCase):
         assert bench.stores.exists(bench.place) or bench.place.startswith("memory:") or not bench.case.in_folder
 
     def test_no_rows_make_no_file(self, bench: Bench) -> None:
-        """A writer that saw no rows leaves nothing."""
+        """A writer that got no rows leaves no files."""
         name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
         writer = bench.sink.writer(bench.target, name, pa.schema([("value", pa.string())]))
         writer.write(pa.RecordBatch.from_pydict({"value": pa.array([], pa.string())}), BLOCK)
@@ -71,7 +71,7 @@ class SinkBehaviour(_OfCase):
         assert list(bench.stores.list_names(bench.target.folder)) == []
 
     def test_rows_of_another_schema_are_refused(self, bench: Bench) -> None:
-        """All files of a job have one schema: the one that is given, or else that of the first rows."""
+        """All files of a job have one schema: the given one, or else that of the first rows."""
         name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
         writer = bench.sink.writer(bench.target, name, pa.schema([("value", pa.string())]))
         with pytest.raises(BlockReadError):
@@ -101,7 +101,7 @@ class SinkBehaviour(_OfCase):
         assert [bench.sink.count(bench.sink.placed(file)) for file in files] == [2, 2]
 
     def test_a_crash_between_a_step_and_its_record_is_repaired_by_repeating(self, bench: Bench) -> None:
-        """A file whose source is gone because it is published already counts as published."""
+        """A file whose source is gone because the file is already published counts as published."""
         files = bench.publish("x", "y")
         for file in files if not bench.sink.in_place else ():
             bench.stores.remove(file.uri)
@@ -122,7 +122,7 @@ class SinkBehaviour(_OfCase):
             bench.apply(steps)
 
     def test_a_truncated_file_is_never_read(self, bench: Bench) -> None:
-        """A staged file of another size than its writer reported is refused, before readers could see it."""
+        """A staged file whose size differs from what its writer reported is refused before readers could see it."""
         (file,) = bench.stage("x")
         bench.stores.write_bytes_atomic(file.uri, bench.stores.read_bytes(file.uri)[:-1])
 
@@ -131,7 +131,7 @@ class SinkBehaviour(_OfCase):
         assert bench.values() == []
 
     def test_a_published_file_that_was_cut_is_not_whole(self, bench: Bench) -> None:
-        """A copy that a crash ended is not taken for what was to be published; the commit of a table is atomic."""
+        """A copy that was interrupted by a crash does not count as published; the commit of a table is atomic."""
         files = bench.publish("x")
         if bench.is_table:
             return
@@ -149,7 +149,7 @@ class SinkBehaviour(_OfCase):
             bench.sink.count(file)
 
     def test_a_publisher_that_lost_its_right_changes_nothing(self, bench: Bench) -> None:
-        """Whether it is still its own is asked at each call, before anything is changed."""
+        """Each call checks that the publisher still has the right, before anything is changed."""
 
         def overtaken() -> None:
             raise FencedError
@@ -162,9 +162,9 @@ class SinkBehaviour(_OfCase):
         assert bench.values() == ["a", "a"]
 
     def test_an_overtaken_publisher_finds_nothing_to_publish(self, bench: Bench) -> None:
-        """What was undone stays away, on stores too whose moves leave the source behind; undoing can be repeated.
+        """What was undone stays undone, even on stores whose moves leave the source behind; undoing can be repeated.
 
-        Other windows stay.
+        Other windows are not touched.
         """
         bench.publish("a", window="cd34")
         files = bench.publish("x")
@@ -175,9 +175,9 @@ class SinkBehaviour(_OfCase):
         assert bench.values() == ["a", "a"]
 
     def test_new_files_are_there_before_earlier_ones_go(self, bench: Bench) -> None:
-        """Between any two steps a reader finds all of what was there, or all of what comes; in the end only that.
+        """Between any two steps a reader finds all of the old or all of the new rows, and in the end only the new ones.
 
-        Other windows stay.
+        Other windows are not touched.
         """
         bench.publish("a", window="cd34")
         old = bench.publish("x", "y")
@@ -191,7 +191,7 @@ class SinkBehaviour(_OfCase):
         assert seen[-1] == ["a", "a", "x", "x", "y", "y", "z", "z"]
 
     def test_a_file_that_is_carried_over_stays(self, bench: Bench) -> None:
-        """What both generations have is neither published twice nor removed."""
+        """A file in both generations is neither published twice nor removed."""
         old = bench.publish("x", "y")
         new = [old[0], *bench.stage("z", generation=2)]
         bench.apply(bench.steps(new, old))
@@ -200,7 +200,7 @@ class SinkBehaviour(_OfCase):
 
     @pytest.mark.parametrize("name", ["x", "part-wab-g1-00000-e1-t0-0000{}.tmp", "part-00000-uuid{}"])
     def test_only_names_of_a_writer_are_published(self, bench: Bench, name: str) -> None:
-        """What no group's writer named is refused."""
+        """A file whose name is not one that a group's writer gives is refused."""
         uri = f"{bench.target.folder}/{name.format(bench.option.suffix)}"
 
         with pytest.raises(ExchangeError, match="will not be published"):
@@ -221,13 +221,13 @@ class SinkBehaviour(_OfCase):
         removed = bench.sink.sweep("ab12", keep)
 
         stray = 1 if bench.sink.in_place else 2
-        assert len(removed) == (stray if bench.case.in_folder else 0)  # rows of a dead publisher went with the rest
+        assert len(removed) == (stray if bench.case.in_folder else 0)  # else a commit has removed the rows already
         assert bench.values() == ["new", "new", "other", "other"]
         assert bench.stores.exists(f"{folder}/_SUCCESS")
         assert bench.sink.sweep("ab12", keep) == []
 
     def test_an_output_knows_whether_anything_is_published_there(self, bench: Bench) -> None:
-        """One that is not made is empty, as is one with other people's files."""
+        """An output that does not exist is empty, and so is one that contains only foreign files."""
         folder = bench.stores.canonical(bench.place)
         bench.stores.write_bytes_atomic(f"{folder}/readme", b"x")
         assert bench.sink.is_empty()
@@ -237,12 +237,12 @@ class SinkBehaviour(_OfCase):
 
 
 class SinkLaws(_OfCase):
-    """What holds for any rows, files and crashes."""
+    """What must hold for any rows, files and crashes."""
 
     @_LAW
     @given(batches=st.lists(_VALUES, max_size=5))
     def test_every_row_is_written_once(self, batches: list[list[str]]) -> None:
-        """For any batches, rows come out once, in order, and the file counts as many as the writer."""
+        """For any batches, each row comes out once, in order, and the sink counts as many rows as the writer."""
         name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
         with self.opened() as bench:
             writer = bench.sink.writer(bench.target, name, pa.schema([("value", pa.string())]))
@@ -258,7 +258,7 @@ class SinkLaws(_OfCase):
     @_LAW
     @given(kept=st.integers(0, 3), new=st.integers(0, 3), dies=st.integers(0, 12), undone=st.booleans())
     def test_wherever_it_dies_repeating_ends_the_same(self, kept: int, new: int, dies: int, *, undone: bool) -> None:
-        """Some steps are taken, then all of them: the output holds the new generation; or after an undo nothing."""
+        """Some steps are taken, then all of them: the output holds the new generation, or nothing after an undo."""
         with self.opened() as bench:
             old = bench.publish("a", "b", "c")
             files = old[:kept] + bench.stage(*"xyz"[:new], generation=2)
@@ -272,8 +272,8 @@ class SinkLaws(_OfCase):
 
 
 class SinkSuite(SinkBehaviour, SinkLaws):
-    """All that a sink must do; pytest runs it for each subclass, whose name begins with `Test`.
+    """All that a sink must do; pytest runs it for each subclass whose name begins with `Test`.
 
-    A sink passes that publishes exactly once, replaces and undoes exactly a window, and finds out after a crash what
-    was done.
+    To pass, a sink must publish exactly once, replace and undo exactly one window, and find out after a crash what was
+    done.
     """
