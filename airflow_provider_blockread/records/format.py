@@ -39,18 +39,18 @@ class RecordFormat(Protocol):
 
     name: str
     needs_scan: bool
-    splittable: bool  # False: one block a file
+    splittable: bool  # False: one block per file
     initial_state: int  # the state at the data offset and at every record start
     unfinished: str  # what to do when a file ends inside a record; ends the error's message
     compression: str  # "auto", "none" or a codec, as in options
-    reads_empty: bool  # whether a file of no bytes may hold a record
-    holds_members: bool  # whether files are merged ones
+    reads_empty: bool  # whether an empty file may hold a record
+    holds_members: bool  # whether the files are merged files
 
     def for_file(self, source: ByteSource) -> RecordFormat:
-        """Return the format as it applies to one file, whose head it reads; states keep their meaning."""
+        """Return the format as it applies to one file, after a look at the file's head; states keep their meaning."""
 
     def data_offset(self, source: ByteSource) -> int:
-        """Return the first byte that belongs to a record, found from the file's head."""
+        """Return the offset of the first byte that belongs to a record, found from the file's head."""
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first record start at or after `offset`, at most the file's size.
@@ -59,7 +59,7 @@ class RecordFormat(Protocol):
         """
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
-        """Return the complete records in `buffer`, or the first of them; with `final`, it ends with the file."""
+        """Return the complete records in `buffer`, or only the first ones; with `final`, the file ends with it."""
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the state map of `[start, end)`."""
@@ -75,7 +75,7 @@ class RecordFormat(Protocol):
 
 
 def codec_of(fmt: RecordFormat | FormatOption, path: str) -> str | None:
-    """Return the codec of a file of this format (`gzip`, `bzip2`, `xz`, `zstd`); None if it is not compressed.
+    """Return the codec of a file of this format (`gzip`, `bzip2`, `xz`, `zstd`), or None if it is not compressed.
 
     A merged file may also be `parquet`, whose values are decoded.
     """
@@ -90,12 +90,12 @@ def codec_of(fmt: RecordFormat | FormatOption, path: str) -> str | None:
 
 
 def is_one_block(fmt: RecordFormat, path: str) -> bool:
-    """Return whether a file makes one block whatever its size: a compressed one, or one that may be empty."""
+    """Return whether a file is one block whatever its size: if it is compressed, or may be empty and hold a record."""
     return fmt.reads_empty or codec_of(fmt, path) is not None
 
 
 def must_scan(fmt: RecordFormat, path: str) -> bool:
-    """Return whether a file of several blocks must be scanned: a compressed one is read whole, whatever its blocks."""
+    """Return whether a file of several blocks must be scanned; compressed files are always read as a whole."""
     return fmt.needs_scan and codec_of(fmt, path) is None
 
 
@@ -111,36 +111,36 @@ class BaseFormat:
     reads_empty = False
     holds_members = False
     unfinished = "complete the file, or exclude it with `blockread windows exclude`"
-    #: What ends a file's last record if nothing else does, so that another file's data may follow it in one buffer;
+    #: The bytes that end a file's last record if it has no end, so that another file's data can follow in one buffer;
     #: None if files must be read one by one.
     file_end: bytes | None = None
 
     def for_file(self, source: ByteSource) -> RecordFormat:
-        """Return this format: it is the same for all files."""
+        """Return this format, which is the same for all files."""
         del source
         return cast("RecordFormat", self)
 
     def explain(self, buffer: bytes, offset: int) -> str:
-        """Return an empty string: there is no more to say."""
+        """Return an empty string, because there is no further explanation."""
         del buffer, offset
         return ""
 
     def content(self, record: bytes) -> bytes:
-        """Return the record as it is."""
+        """Return the record unchanged."""
         return record
 
     def data_offset(self, source: ByteSource) -> int:
-        """Return 0: no header, no byte order mark."""
+        """Return 0, because there is no header and no byte order mark."""
         del source
         return 0
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
-        """Return the identity: earlier bytes have no effect."""
+        """Return the identity map, because earlier bytes have no effect."""
         del source, start, end
         return StateMap.identity()
 
     def walk_files(self, buffer: bytes, borders: Offsets) -> Walk:
-        """Return the records of several files; those between two borders are of one file, which has its `file_end`."""
+        """Return the records of several files, joined in `buffer` and each completed by its `file_end`."""
         del borders
         return cast("RecordFormat", self).walk(buffer, final=False)
 

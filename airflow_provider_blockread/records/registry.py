@@ -34,7 +34,7 @@ from airflow_provider_blockread.records.text.sized import FixedFormat, WholeFile
 
 
 def record_format(name: str, **options: object) -> RecordFormat:
-    """Return the format of that name: `record_format("fixed", length=8)`.
+    """Return the format with this name and options, as in `record_format("fixed", length=8)`.
 
     Raises:
         OptionsError: when the name or an option is unknown; the message lists the known ones.
