@@ -1,4 +1,4 @@
-"""Sinks: where records go. Groups write files; publishing brings those to readers that a proof has accepted."""
+"""Sinks: where records go. Groups write files; publishing makes those that a proof has accepted visible to readers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A directory of archives: the bytes of many files one after another, with an index of them beside each archive.
 
-Where archives are compressed, they consist of zstd frames of about a mebibyte, which end where a file ends, and of a
-seek table (the Zstandard Seekable Format). So every tool for zstd decompresses them, and one that knows seek tables can
-start at any frame.
+Compressed archives consist of zstd frames of about a mebibyte, which end where a file ends, and of a seek table (the
+Zstandard Seekable Format). Every zstd tool can decompress them, and a tool that supports seek tables can start at any
+frame.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from airflow_provider_blockread.sinks.text import refused
 from airflow_provider_blockread.storage import Stores, uris
 
 _FRAME_BYTES = 2**20
-_INDEX_ROWS = 2**16  # in memory, before they are written
+_INDEX_ROWS = 2**16  # held in memory before they are written
 _BYTES = pa.large_binary()
 _VALUES = (pa.string(), pa.large_string(), pa.binary(), _BYTES)
 
@@ -49,7 +49,7 @@ def read_index(stores: Stores, uri: str) -> Index:
     """Return the index of an archive.
 
     Raises:
-        SourceError: when it has none, or one that does not cover it.
+        SourceError: when it has no index, or one that does not cover it.
     """
     uri = uris.canonical(uri)
     try:
@@ -63,7 +63,7 @@ def read_index(stores: Stores, uri: str) -> Index:
 
 
 class ArchiveDirectory(Directory):
-    """Publishes archives; the index of each is there before it, and goes after it."""
+    """Publishes archives; the index of each appears before it, and is removed after it."""
 
     def __init__(self, stores: Stores, option: ArchiveSink, kind: str = "output") -> None:
         super().__init__(stores, option, kind)
@@ -74,7 +74,7 @@ class ArchiveDirectory(Directory):
         return (".bin", ".zst")
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return the work area, where tasks write, if rows are files."""
+        """Return the work area, where tasks write, after a check that rows are files."""
         if schema is not None and (problem := self._misfit(schema)):
             raise OptionsError(problem)
         return super().prepare(schema, staging)
@@ -86,7 +86,7 @@ class ArchiveDirectory(Directory):
         return _ArchiveWriter(self._stores, self._option, named, self._misfit)
 
     def count(self, output: OutputFile) -> int:
-        """Return the number of files in an archive by its index, which must cover all of it."""
+        """Return the number of files in an archive according to its index, which must cover all of it."""
         try:
             index = read_index(self._stores, output.uri)
             with self._stores.open_read(output.uri) as file:
@@ -101,7 +101,7 @@ class ArchiveDirectory(Directory):
         return int(index.members.num_rows)
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
-        """Remove what dead publishers of the window have left here; an archive and its index count as one."""
+        """Remove what dead publishers of the window have left here; an archive and its index count as one file."""
         swept = super().sweep(window, {*keep, *map(index_uri, keep)}, earlier)
         indexes = set(map(index_uri, swept))
         return [uri for uri in swept if uri not in indexes]
@@ -122,7 +122,7 @@ class ArchiveDirectory(Directory):
             self._stores.remove(index_uri(uri))
 
     def _misfit(self, schema: pa.Schema) -> str:
-        """Return in words why an archive cannot hold such rows; empty if it can."""
+        """Return the reason why an archive cannot hold such rows, or an empty string if it can."""
         names = [name for name in schema.names if name not in self._option.audit_columns]
         if names == ["value"] and schema.field("value").type in _VALUES:
             return ""
@@ -134,7 +134,7 @@ class ArchiveDirectory(Directory):
 
 
 class _ArchiveWriter(StagedFiles["_Archive"]):
-    """Writes a member for each row; `name` gives the URI of an archive by its number."""
+    """Writes one member per row; `name` returns the URI of an archive for its number."""
 
     def __init__(
         self, stores: Stores, option: ArchiveSink, name: Callable[..., str], misfit: Callable[[pa.Schema], str]
@@ -143,7 +143,7 @@ class _ArchiveWriter(StagedFiles["_Archive"]):
         self._option, self._name, self._misfit = option, name, misfit
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
-        """Append rows."""
+        """Append rows to the archives."""
         del block
         if problem := self._misfit(batch.schema):
             raise FunctionError(problem)
@@ -166,7 +166,7 @@ class _ArchiveWriter(StagedFiles["_Archive"]):
                 self._finish()
 
     def abort(self) -> None:
-        """Remove all archives and their indexes, whole or not."""
+        """Remove all archives and their indexes, complete or not."""
         written = [file.uri for file in self._files] + ([] if self._open is None else [self._open.uri])
         super().abort()
         for uri in written:
@@ -175,7 +175,7 @@ class _ArchiveWriter(StagedFiles["_Archive"]):
 
 
 class _Archive(StagedFile):
-    """One archive being written, and its index; `size` are the bytes so far, before compression."""
+    """One archive being written, and its index; `size` is the number of bytes so far, before compression."""
 
     def __init__(self, stores: Stores, uri: str, option: ArchiveSink) -> None:
         super().__init__(stores, uri)
@@ -184,12 +184,12 @@ class _Archive(StagedFile):
         self._schema = index_schema(self._separator)
         self._index_file = stores.open_write(index_uri(uri))
         self._index = pq.ParquetWriter(self._index_file, self._schema, compression="zstd")
-        self._rows: list[pa.RecordBatch] = []  # of the index, not yet written
+        self._rows: list[pa.RecordBatch] = []  # of the index, not written yet
         self._indexed = 0  # rows whose index is written
         self._frames = None if option.compression == "none" else _Frames(self._file.write)
 
     def add(self, values: pa.LargeBinaryArray, labels: pa.RecordBatch) -> int:
-        """Append members until the archive is full, and return how many that were."""
+        """Append members until the archive is full, and return their number."""
         borders = np.frombuffer(values.buffers()[1], np.int64)[values.offset : values.offset + len(values) + 1]
         nexts = borders[1:] - borders[0] + np.arange(1, len(values) + 1) * len(self._separator)
         count = min(int(np.searchsorted(nexts, self._limit - self.size)) + 1, len(values))
@@ -204,7 +204,7 @@ class _Archive(StagedFile):
         return count
 
     def _parts(self, data: memoryview, borders: Offsets) -> Iterator[memoryview | bytes]:
-        """Yield what goes into the archive, in parts that end where a member ends."""
+        """Yield the archive's bytes in parts that end where a member ends."""
         places = borders.tolist()
         if self._separator:
             yield from (bytes(data[low:high]) + self._separator for low, high in pairwise(places))
@@ -242,7 +242,7 @@ class _Archive(StagedFile):
         self._rows = []
 
     def finish(self) -> OutputFile:
-        """Write the index, and the seek table."""
+        """Write the index and the seek table, and return the finished archive."""
         self._write_index()
         with explained(index_uri(self.uri)):
             self._index.close()
@@ -253,7 +253,7 @@ class _Archive(StagedFile):
         return super().finish()
 
     def discard(self) -> None:
-        """Let go of both files, whole or not."""
+        """Close and abandon both files, complete or not."""
         super().discard()
         for layer in (self._index, self._index_file):
             with contextlib.suppress(pa.ArrowException, OSError, ValueError):
@@ -261,7 +261,7 @@ class _Archive(StagedFile):
 
 
 class _Frames:
-    """Compresses parts into frames, a part of a mebibyte or several smaller ones into each."""
+    """Compresses parts into frames: one part of a mebibyte, or several smaller ones, per frame."""
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self._write = write
@@ -271,7 +271,7 @@ class _Frames:
         self._table = SeekTable()
 
     def write(self, part: memoryview | bytes) -> None:
-        """Take a part."""
+        """Compress a part."""
         self._parts.append(part)
         self._held += len(part)
         if self._held >= _FRAME_BYTES:

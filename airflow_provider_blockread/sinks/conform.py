@@ -1,4 +1,4 @@
-"""Batches as a writer needs them: of one schema, and holding no more memory than their own rows."""
+"""Batches as a writer needs them: with one schema, and without references to memory other than their own rows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 from airflow_provider_blockread.errors import FunctionError, RowError
 
 _SHOWN = 50  # columns in a message
-_PINNED = 4  # times its own bytes that a batch may keep alive in its parent's buffers
+_PINNED = 4  # largest multiple of its own bytes that a batch may keep alive in its parent's buffers
 
 
 def check_schema(schema: pa.Schema) -> None:
     """Refuse a schema that no table can have.
 
     Raises:
-        FunctionError: when it has no columns, or two of one name.
+        FunctionError: when it has no columns, or two columns with one name.
     """
     names = schema.names
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
@@ -46,7 +46,7 @@ def check_precision(batch: pa.RecordBatch) -> None:
 
 
 def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the batch under this schema; names, order and types must be the same, metadata need not.
+    """Return the batch with this schema; names, order and types must be the same, but metadata may differ.
 
     Raises:
         FunctionError: naming the first column that differs.
@@ -63,7 +63,7 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def difference(batch: pa.RecordBatch, schema: pa.Schema) -> str:
-    """Return in words the first way in which a batch is not of a schema; empty if it is."""
+    """Return the first difference between a batch and a schema, in words, or an empty string if there is none."""
     found, wanted = batch.schema.names, schema.names
     if missing := set(wanted).difference(found):
         return f"column {next(name for name in wanted if name in missing)!r} is missing"
@@ -80,7 +80,7 @@ def difference(batch: pa.RecordBatch, schema: pa.Schema) -> str:
 
 
 def owned(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch, copied when it is a small slice: else a few rows would keep their whole source in memory."""
+    """Return the batch, copied if it is a small slice: otherwise a few rows would keep their whole source in memory."""
     if batch.get_total_buffer_size() <= _PINNED * batch.nbytes:
         return batch
     copy = pa.BufferOutputStream()

@@ -1,4 +1,4 @@
-"""Publishing into a directory: each step can be repeated, and readers only ever meet whole files."""
+"""Publishing into a directory: each step can be repeated, and readers only ever see complete files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from airflow_provider_blockread.storage import Stores, uris
 
 
 class Directory:
-    """All of a sink that publishes files into a folder, but its writer and how it counts the rows of a file.
+    """The base of sinks that publish files into a folder: all but the writer, and how the rows of a file are counted.
 
     Args:
         stores: opens output and work area.
-        option: where the folder is, and how its files' names end.
+        option: tells where the folder is, and how its files' names end.
         kind: `output`, or `quarantine`.
     """
 
@@ -34,28 +34,28 @@ class Directory:
         self.kind = kind
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return the work area, where tasks write; the folder is made when something is published.
+        """Return the work area, where tasks write; the folder is created when something is published.
 
         Raises:
-            OptionsError: when it is that of a table.
+            OptionsError: when the folder is that of a table.
         """
         self._refuse_table()
         self._check(schema)
         return Target(folder=staging)
 
     def placed(self, output: OutputFile) -> OutputFile:
-        """Return a staged file as it is in the folder."""
+        """Return a staged file as it is once it is in the folder."""
         require_data_file(output.uri, self._suffix)
         name = self._folder_of(output) + uris.name_of(output.uri)
         return replace(output, uri=uris.child(self.uri, name), source=output.uri)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
-        """Return a move for each new file, and then a removal for each earlier one that is not among them."""
+        """Return a move for each new file, then a removal for each earlier file that is not among them."""
         adds = [Step(kind=self.kind, action="add", source=o.source, target=o.uri, size=o.size) for o in new]
         return adds + self._removals(earlier, {output.uri for output in new})
 
     def state(self, step: Step, marker: Marker) -> State:
-        """Look where the file is."""
+        """Return the state of a step, by looking where its file is."""
         del marker
         if step.action == "remove":
             return State.NOT_APPLIED if self._stores.exists(step.target) else State.APPLIED
@@ -64,7 +64,7 @@ class Directory:
         return State.NOT_APPLIED if self._is_whole(step.source, step.size) else State.UNKNOWN
 
     def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
-        """Take the steps one after another; without any, make the folder."""
+        """Take the steps one after another; without any, only create the folder."""
         del marker
         still_mine()
         if not steps:
@@ -77,7 +77,7 @@ class Directory:
         return None
 
     def undo(self, outputs: Earlier, marker: Marker) -> int:
-        """Remove the files one after another."""
+        """Remove the files one after another, and return how many there were."""
         steps = self._removals(outputs)
         there = sum(self.state(step, marker) is State.NOT_APPLIED for step in steps)
         for step in steps:
@@ -85,7 +85,7 @@ class Directory:
         return there
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
-        """Remove what dead publishers of the window have left here, half copied files included."""
+        """Remove what dead publishers of the window have left here, even half copied files; return the URIs."""
         prefix = window_prefix(window)
         folders = {self.uri, *map(uris.parent, (*keep, *earlier))}  # of partitions, those that the journal names
         starts = [(folder, start) for folder in sorted(folders) for start in (prefix, f".{prefix}")]
@@ -96,11 +96,11 @@ class Directory:
         return stray
 
     def is_empty(self) -> bool:
-        """Return whether no data file is here, in a partition or not."""
+        """Return whether the folder has no data file, in a partition or not."""
         return self._first_file() is None
 
     def refuse_others(self) -> None:
-        """Refuse a folder for a new window if its readers would get rows of others, too, or could not read both.
+        """Refuse a folder for a new window if its readers would also get foreign rows, or could not read both.
 
         Raises:
             OptionsError: naming a file that is there.
@@ -133,11 +133,11 @@ class Directory:
 
     @property
     def _endings(self) -> tuple[str, ...]:
-        """How the names of files may go on behind what a group gives them: those of other compressions are alike."""
+        """How names may continue after the part that a group gives; they are the same for all compressions."""
         return (f".{self._suffix.removeprefix('.').partition('.')[0]}",) if self._suffix else ("",)
 
     def _first_file(self) -> str | None:
-        """Return the URI of a data file that is here, in a partition or not; None if there is none."""
+        """Return the URI of a data file in the folder, in a partition or not, or None if there is none."""
         folders = [self.uri]
         while folders:
             folder = folders.pop()
@@ -147,10 +147,10 @@ class Directory:
         return None
 
     def _check(self, schema: pa.Schema | None) -> None:
-        """Refuse rows that the folder does not take."""
+        """Refuse rows that the folder does not accept."""
 
     def _refuse_table(self) -> None:
-        """Refuse the folder of a table: its readers go by its log, and its upkeep deletes what that does not name."""
+        """Refuse the folder of a table: its readers use its log, and its upkeep deletes files that the log lacks."""
         metadata = (uri for uri, _ in self._stores.list_names(uris.child(self.uri, "metadata")))
         found = {
             "a Delta table": self._stores.exists(uris.child(self.uri, "_delta_log")),
@@ -165,7 +165,7 @@ class Directory:
             raise OptionsError(msg)
 
     def _folder_of(self, output: OutputFile) -> str:
-        """Return the folder of a file below the output, with a slash at its end; empty for none."""
+        """Return the folder of a file below the output, with a trailing slash, or an empty string for none."""
         del output
         return ""
 
@@ -180,7 +180,7 @@ class Directory:
 
     @contextmanager
     def _explained(self, source: str, target: str, size: int) -> Iterator[None]:
-        """Say of a file that is missing in the body what is lost with it."""
+        """Turn the error of a missing file in the body into one that says what is lost with it."""
         try:
             yield
         except FileMissingError as error:
@@ -194,12 +194,12 @@ class Directory:
             raise ProofError(msg) from error
 
     def _make_partition(self, folder: str) -> None:
-        """Make the folder of a partition; an output that was removed meanwhile is not made again."""
+        """Create the folder of a partition, but not the output folder if it was removed meanwhile."""
         if folder != self.uri and self._stores.exists(self.uri):
             self._stores.makedirs(folder)
 
     def _remove(self, step: Step) -> None:
-        if step.source:  # first, so that a publisher that was overtaken and wakes up finds nothing to move
+        if step.source:  # first, so that an overtaken publisher that wakes up finds nothing to move
             self._stores.remove(step.source)
         self._stores.remove(step.target)
 

@@ -1,4 +1,4 @@
-"""How a table's columns change so that it takes rows: columns are added, types widened, and nothing else."""
+"""How a table's columns change so that it accepts rows: columns are added, types are widened, and nothing else."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Evolution:
-    """The columns of rows that a table lacks, and those whose types hold more than the table's."""
+    """The columns of rows that a table lacks, and those with wider types than the table's."""
 
     added: tuple[pa.Field, ...] = ()
     widened: tuple[pa.Field, ...] = ()
 
     @property
     def fields(self) -> pa.Schema:
-        """All of them, each of which may be null."""
+        """All added and widened columns, each nullable."""
         return pa.schema([field.with_nullable(True) for field in (*self.added, *self.widened)])  # noqa: FBT003
 
     def __bool__(self) -> bool:
         return bool(self.added or self.widened)
 
     def __str__(self) -> str:
-        """Return the changes in words: the first ones, and how many more there are, so that an XCom holds them."""
+        """Return the first changes in words, and the number of further ones, short enough for an XCom."""
         changes = [f"column {field.name} {field.type} added" for field in self.added]
         changes += [f"column {field.name} widened to {field.type}" for field in self.widened]
         more = [f"{len(changes) - _NAMED} more columns"] if len(changes) > _NAMED else []
@@ -37,21 +37,21 @@ class Evolution:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Generic[T]):
-    """Compares the columns of rows with those of a table, whose types are of its format.
+    """Compares the columns of rows with those of a table, whose types are those of its format.
 
-    `fits` says whether a column holds all values of a type, and `widens` whether it can be made to.
+    `fits` returns whether a table's column can hold all values of a field, and `widens` whether it can be widened to.
     """
 
     table: str
     columns: Mapping[str, T]
-    needed: Mapping[str, T]  # those of them that may not be null
+    needed: Mapping[str, T]  # the columns that may not be null
     evolves: bool
     fits: Callable[[pa.Field, T], bool]
     widens: Callable[[pa.Field, T], bool] = lambda *_: False
-    folds_case: bool = True  # names that differ by case only are one
+    folds_case: bool = True  # names that differ only by case are the same
 
     def evolution(self, rows: pa.Schema | None) -> Evolution:
-        """Return what the table gets for rows that are not refused; nothing where there are none."""
+        """Return how the table changes for rows that are not refused; empty without rows."""
         if rows is None:
             return Evolution()
         added = tuple(field for field in rows if field.name not in self.columns)
@@ -59,7 +59,7 @@ class Comparison(Generic[T]):
         return Evolution(added=added, widened=tuple(f for f in known if not self.fits(f, self.columns[f.name])))
 
     def refuse(self, rows: pa.Schema) -> str:
-        """Return in words why the table does not take rows, its schema changed or not; empty if it does."""
+        """Return why the table refuses rows even if its schema is changed, or an empty string if it does not."""
         folded = {name.lower(): name for name in self.columns} if self.folds_case else {}
         for field in rows:
             if field.name in self.columns:

@@ -1,4 +1,4 @@
-"""Columns of rows under the names that an output has for them, where names are matched without case."""
+"""Renames columns of rows to the names that an output uses, if names are matched without case."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _Make = Callable[[pa.Schema | None], Writer]
 
 
 def known_names(option: ColumnarSink, place: str, there: Sequence[str], own: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the names by which tasks write columns that differ from them by case; none if case counts.
+    """Return the names under which tasks write columns that differ from them only by case; empty if case matters.
 
     Args:
-        option: says whether it counts, and names the partition columns.
+        option: says whether case matters, and names the partition columns.
         place: the name of the output.
-        there: its columns.
-        own: columns that it fills itself.
+        there: the output's columns.
+        own: columns that the sink fills itself.
 
     Raises:
-        OptionsError: when two columns of the output differ by case only.
+        OptionsError: when two columns of the output differ only by case.
     """
     if option.case_sensitive:
         return ()
@@ -41,12 +41,12 @@ def known_names(option: ColumnarSink, place: str, there: Sequence[str], own: Seq
         *option.encodings,
         *option.codecs,
     ]
-    names = [*asked, *own, *there]  # what is there counts most
+    names = [*asked, *own, *there]  # existing names win
     return tuple({name.lower(): name for name in names}.values())
 
 
 def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
-    """Return in words which columns of rows cannot be matched; empty if all can."""
+    """Return in words which columns of rows cannot be matched, or an empty string if all can."""
     two = None if option.case_sensitive else alike(schema.names)
     return (
         f"columns {two[0]!r} and {two[1]!r} are one to case_sensitive=False; rename one in the function" if two else ""
@@ -54,18 +54,18 @@ def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
 
 
 def matched(schema: pa.Schema, known: Sequence[str]) -> pa.Schema:
-    """Return the schema with the known names of its columns; others keep their own."""
+    """Return the schema with columns renamed to the known names; unknown columns keep their names."""
     names = {name.lower(): name for name in known}
     return pa.schema([field.with_name(names.get(field.name.lower(), field.name)) for field in schema], schema.metadata)
 
 
 def matched_writer(option: ColumnarSink, known: Sequence[str], make: _Make, schema: pa.Schema | None) -> Writer:
-    """Return the writer that is made for a schema, to which columns come under their known names."""
+    """Return a writer for rows of a schema that renames columns to their known names before it writes them."""
     return make(schema) if option.case_sensitive else _MatchedWriter(option, known, make, schema)
 
 
 def alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first two names that differ by case only, if there are any."""
+    """Return the first two names that differ only by case, or None."""
     seen: dict[str, str] = {}
     for name in names:
         if seen.setdefault(name.lower(), name) != name:
@@ -80,7 +80,7 @@ class _MatchedWriter:
         self._writer = make(None if schema is None else matched(schema, known))
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
-        """Take a batch."""
+        """Rename the columns of a batch, and write it."""
         if batch.schema != self._last or not self._names:
             if problem := misfit(batch.schema, self._option):
                 raise FunctionError(problem)
@@ -88,7 +88,7 @@ class _MatchedWriter:
         self._writer.write(batch.rename_columns(self._names), block)
 
     def close(self) -> list[OutputFile]:
-        """Finish and return the files."""
+        """Finish, and return the files."""
         return self._writer.close()
 
     def abort(self) -> None:

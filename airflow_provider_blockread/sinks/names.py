@@ -18,7 +18,7 @@ _STEM = re.compile(r"part-w[A-Za-z0-9]+-g\d+-\d{5,}-e\d+-t\d+-\d{4,}(-b[0-9a-f]+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptName:
-    """Who writes: everything that a data file's name carries but its running number, and its block if it is of one."""
+    """Who writes a file: everything that its name contains except its running number and, if any, its block."""
 
     window: str
     generation: int
@@ -28,7 +28,7 @@ class AttemptName:
 
     @classmethod
     def of(cls, spec: ReadSpec, *, attempt: int) -> Self:
-        """Return the name of a task attempt at a job."""
+        """Return the name of a task attempt of a job."""
         return cls(window=spec.window, generation=spec.generation, group=spec.group, epoch=spec.epoch, attempt=attempt)
 
     def uri(self, folder: str, number: int, suffix: str, block: int | None = None) -> str:
@@ -41,7 +41,7 @@ class AttemptName:
         return f"{window_prefix(self.window)}g{self.generation}-{self.group:05d}-e{self.epoch}"
 
     def is_kin(self, folder: str, uri: str, suffix: str) -> bool:
-        """Tell whether a URI is one that this attempt at the group gives in a folder, in any of its tasks."""
+        """Return whether a URI in a folder is one that this attempt at the group gives, in any of its tasks."""
         name = uris.name_of(uri)
         is_here = uri == uris.child(uris.canonical(folder), name)
         return is_here and name.startswith(f"{self._group}-t") and is_data_file(name, suffix)
@@ -53,7 +53,7 @@ def window_prefix(window: str) -> str:
 
 
 def is_data_file(name: str, suffix: str) -> bool:
-    """Tell whether a group's writer gives such names to files that end so."""
+    """Return whether a name is one that a group's writer gives to files with this suffix."""
     return name.endswith(suffix) and _STEM.fullmatch(name.removesuffix(suffix)) is not None
 
 

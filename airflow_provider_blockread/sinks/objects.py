@@ -22,11 +22,11 @@ _NEWLINE, _QUOTE = 10, 34
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 _FIRST_DAY, _LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
-_STRING = pa.large_string()  # whatever a batch holds, its objects fit
+_STRING = pa.large_string()  # large enough for the objects of any batch
 
 
 class JsonObjects(TextLines):
-    """A JSON object on a line for each row, with all of its columns, null ones too."""
+    """One JSON object per line and row, with all of its columns, even those that are null."""
 
     has_columns = True
 
@@ -34,11 +34,11 @@ class JsonObjects(TextLines):
         super().__init__(b"\n")
 
     def misfit(self, schema: pa.Schema) -> str:
-        """Return in words why objects cannot have such columns; empty if they can."""
+        """Return the reason why objects cannot have such columns, or an empty string if they can."""
         return columns_misfit(schema)
 
     def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
-        """Return the objects."""
+        """Return the rows as JSON lines."""
         parts: list[pa.LargeStringArray | str] = []
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             parts += [f"{',' if parts else '{'}{_ENCODER.encode(name)}:", _json_texts(column)]
@@ -48,7 +48,7 @@ class JsonObjects(TextLines):
 
 
 class CsvRows:
-    """Rows as RFC 4180 has them: a text is in quotes, with each quote in it doubled; a null is an empty field."""
+    """Rows as RFC 4180 defines them: texts are quoted, with quotes in them doubled; a null is an empty field."""
 
     has_columns = True
 
@@ -56,7 +56,7 @@ class CsvRows:
         self._option = option
 
     def misfit(self, schema: pa.Schema) -> str:
-        """Return in words why csv cannot hold such rows; empty if it can."""
+        """Return the reason why csv cannot hold such rows, or an empty string if it can."""
         if problem := columns_misfit(schema):
             return problem
         for field in schema:
@@ -65,11 +65,11 @@ class CsvRows:
         return ""
 
     def head(self, schema: pa.Schema) -> bytes:
-        """Return the line of names."""
+        """Return the header line with the names of the columns."""
         return self._written(schema.empty_table(), header=True) if self._option.header else b""
 
     def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
-        """Return the rows; of a single column, a null is an empty text, as many readers skip a line that is empty."""
+        """Return the rows; a null in a single column becomes an empty text, since many readers skip empty lines."""
         for column in batch.columns:
             if (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)) and (row := _far(column)) >= 0:
                 raise _no_text(row, "csv")
@@ -101,7 +101,7 @@ class CsvRows:
 
 
 def columns_misfit(schema: pa.Schema) -> str:
-    """Return in words why a reader would not find all columns; empty if it would."""
+    """Return the reason why a reader would not find all columns, or an empty string if it would."""
     try:
         check_schema(schema)
     except FunctionError as error:
@@ -110,7 +110,7 @@ def columns_misfit(schema: pa.Schema) -> str:
 
 
 def _json_texts(column: pa.Array) -> pa.LargeStringArray:
-    """Return the values of a column as JSON has them."""
+    """Return the values of a column as JSON text."""
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         texts = column.cast(_STRING)
@@ -128,7 +128,7 @@ def _json_texts(column: pa.Array) -> pa.LargeStringArray:
 
 
 def _quoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    """Return texts in quotes; what must be escaped in them is rare."""
+    """Return the texts as quoted JSON strings; fast if hardly any text needs escapes."""
     special = pc.fill_null(pc.match_substring_regex(texts, r'["\\\x00-\x1f]'), fill_value=False)
     made = _joined('"', texts, '"')
     if not pc.any(special).as_py():
@@ -138,13 +138,13 @@ def _quoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:
 
 
 def _far(column: pa.Array) -> int:
-    """Return the first row of dates or instants that is outside of the years 1 to 9999, -1 if none is.
+    """Return the index of the first date or instant outside of the years 1 to 9999, or -1 if there is none.
 
-    Arrow's own years are no help: beyond 32767 they begin again.
+    Arrow's own `year` is not usable for this: it wraps around after 32767.
     """
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return -1  # which reaches from 1677 to 2262
+        return -1  # nanoseconds reach only from 1677 to 2262
     unit = 1 if pa.types.is_date32(kind) else _PER_DAY["ms" if pa.types.is_date64(kind) else kind.unit]
     numbers = column.view(pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(pa.int64())
     far = pc.or_(pc.less(numbers, _FIRST_DAY * unit), pc.greater_equal(numbers, (_LAST_DAY + 1) * unit))
@@ -152,7 +152,7 @@ def _far(column: pa.Array) -> int:
 
 
 def _in_microseconds(column: pa.Array) -> pa.Array:
-    """Return times of day as Python has them, which would drop nanoseconds silently; other columns as they are."""
+    """Return times of day in microseconds, since Python would silently drop nanoseconds; other columns unchanged."""
     if not pa.types.is_time64(column.type) or column.type.unit != "ns":
         return column
     kept = column.cast(pa.time64("us"), safe=False)
@@ -168,14 +168,14 @@ def _no_text(row: int, what: str) -> RowError:
 
 
 def _instants(column: pa.TimestampArray) -> pa.LargeStringArray:
-    """Return instants as `datetime.isoformat` writes them: without a fraction where it is zero, else microseconds."""
+    """Return instants as `datetime.isoformat` writes them: in microseconds, but without a fraction that is zero."""
     texts = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.timestamp("us")).cast(_STRING)
     texts = pc.replace_substring_regex(pc.utf8_replace_slice(texts, 10, 11, "T"), r"\.000000$", "")
     return _joined('"', texts, '"' if column.type.tz is None else '+00:00"')
 
 
 def _joined(*parts: pa.LargeStringArray | str) -> pa.LargeStringArray:
-    """Return texts one after the other; null where one of them is."""
+    """Return the texts concatenated row by row; null if one of them is null."""
     texts = [pa.scalar(part, _STRING) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*texts, pa.scalar("", _STRING))
 
@@ -192,7 +192,7 @@ def _each(column: pa.Array) -> Iterator[str | None]:
 
 
 def _text(value: object) -> object:
-    """Return a value that JSON has no type for as text: instants and dates as in ISO 8601, bytes in base64."""
+    """Return a value of a type that JSON lacks as text: instants and dates in ISO 8601, bytes in base64."""
     if isinstance(value, (datetime, date, time)):
         return value.isoformat()
     if isinstance(value, Decimal):

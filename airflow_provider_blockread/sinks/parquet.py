@@ -35,20 +35,20 @@ _SMALL = 32 * 2**10
 
 
 class ParquetDirectory(LoggedDirectory):
-    """Publishes Parquet files, whose own footers say how many rows they hold, and logs them if asked to."""
+    """Publishes Parquet files, whose footers say how many rows they hold, and logs them if the option says so."""
 
     def __init__(self, stores: Stores, option: ParquetSink, kind: str = "output") -> None:
         super().__init__(stores, option, kind)
         self._option = option
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
-        """Return a writer that rolls to the next file at `file_bytes`."""
+        """Return a writer that starts the next file at `file_bytes`."""
         named = partial(name.uri, target.folder, suffix=self._suffix)
         make = partial(parquet_writer, self._stores, self._option, named)
         return matched_writer(self._option, target.columns, make, schema)
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return the work area, where tasks write, if rows have the columns to partition by, and those of the log."""
+        """Return the work area, where tasks write, after a check of the partition columns and those of the log."""
         columns = known_names(self._option, self.uri, self._log.names())
         if schema is not None:
             problem, schema = unmatched(schema, self._option), matched(schema, columns)
@@ -58,12 +58,12 @@ class ParquetDirectory(LoggedDirectory):
         return replace(super().prepare(schema, staging), columns=columns)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
-        """Return the moves and removals, of a window that has not too many partitions, and what is logged."""
+        """Return the moves, removals and steps of the log, after a check of the window's number of partitions."""
         check_partitions(new, self._option, self.uri)
         return super().steps(new, earlier)
 
     def _schema_of(self, output: OutputFile) -> pa.Schema:
-        """Return the schema of the rows in a file, by its footer, wherever the file is."""
+        """Return the schema of the rows in a file from its footer, whether it is staged or published."""
         there = output if self._is_whole(output.uri, output.size) else replace(output, uri=output.source)
         with self._explained(output.source, output.uri, output.size):
             size = self._stores.stat(there.uri).size
@@ -80,7 +80,7 @@ class ParquetDirectory(LoggedDirectory):
         return folder_of(output, self._option)
 
     def count(self, output: OutputFile) -> int:
-        """Return the number of rows that the file's own footer says; only the footer is read."""
+        """Return the number of rows according to the file's footer; only the footer is read."""
         return int(read_footer(self._stores, output).num_rows)
 
 
@@ -91,7 +91,7 @@ def parquet_writer(
     schema: pa.Schema | None,
     table: Target | None = None,
 ) -> Writer:
-    """Return a writer of Parquet files, each of one partition where an option asks for it; as `ParquetWriter`."""
+    """Return a writer of Parquet files, one per partition if the option says so; arguments as in `ParquetWriter`."""
     cls = SortedWriter if sort_columns(option) else ParquetWriter
     if not option.partition_by:
         return cls(stores, option, name, schema, table)
@@ -111,7 +111,7 @@ def read_footer(stores: Stores, output: OutputFile) -> pq.FileMetaData:
     """
     uri = output.uri
     try:
-        # Of a Python file the library reads several parts, which for a small one takes longer than to read it whole.
+        # From a Python file the library reads several parts; for a small file it is faster to read it whole.
         if output.size <= _SMALL and (whole := read_small(stores, uri, output.size)):
             return pq.read_metadata(pa.BufferReader(whole))
         with stores.open_read(uri) as file:
@@ -124,7 +124,7 @@ def read_footer(stores: Stores, output: OutputFile) -> pq.FileMetaData:
 
 
 def read_rows(stores: Stores, output: OutputFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of the rows of a file that a task wrote.
+    """Yield some columns of the rows in a file that a task wrote, batch by batch.
 
     Raises:
         ProofError: when the file is missing, truncated or of another kind.

@@ -1,4 +1,4 @@
-"""Partitioned sinks: a file holds the rows of one combination of values, by which readers skip files."""
+"""Partitioned sinks: a file holds the rows of one combination of values, so that readers can skip files."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from airflow_provider_blockread.sinks.protocol import Writer
 #: The name of null in the name of a folder.
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
-_DROPPED = b"blockread.partitions"  # where a footer has the columns that the file leaves out
-_ESCAPED = frozenset([*map(chr, range(32)), "\x7f", *"\"#%'*/:=?\\{[]^"])  # in names of folders, as Spark has it
+_DROPPED = b"blockread.partitions"  # the footer's key for the columns that the file leaves out
+_ESCAPED = frozenset([*map(chr, range(32)), "\x7f", *"\"#%'*/:=?\\{[]^"])  # in names of folders, as in Spark
 _LONGEST = 200  # bytes of a value in the name of a folder
 _HELD = 4  # row groups that the files of one task may hold in memory
-_MOST = 2**31  # combinations are numbered up to this, so that another column's make no number too large
-_OPEN = 64  # files that one task has open
+_MOST = 2**31  # limit of the numbers of combinations, so that another column does not make them overflow
+_OPEN = 64  # files that one task may have open
 
 
 class PartitionWriter(Writer, Protocol):
-    """Writes the rows of one combination."""
+    """Writes the rows of one combination of values."""
 
     @property
     def held_bytes(self) -> int:
-        """What it holds in memory."""
+        """The bytes that it holds in memory."""
 
     @property
     def is_open(self) -> bool:
@@ -47,15 +47,15 @@ class PartitionWriter(Writer, Protocol):
 
 
 def folder_names(option: ColumnarSink) -> list[str]:
-    """Return how the names of the folders of an output begin, from the outermost in."""
+    """Return how the names of an output's partition folders begin, from the outermost to the innermost."""
     return [_named(partition.name) for partition in option.partitions]
 
 
 def folder_of(output: OutputFile, option: ColumnarSink) -> str:
-    """Return the folder of a file below the output, as Hive has it: `day=2026-01-02/`.
+    """Return the folder of a file below the output in Hive's form: `day=2026-01-02/`.
 
     Raises:
-        ExchangeError: when the file does not say its values.
+        ExchangeError: when the file does not state its partition values.
     """
     names = [partition.name for partition in option.partitions]
     if set(output.partition) != set(names):
@@ -66,17 +66,17 @@ def folder_of(output: OutputFile, option: ColumnarSink) -> str:
 
 
 def partition_keys(files: Iterable[OutputFile], option: Sink) -> list[str]:
-    """Return the partitions that files are of, in order, as Hive names their folders: `day=2026-01-02/country=CH`."""
+    """Return the partitions of files, sorted, as Hive names their folders: `day=2026-01-02/country=CH`."""
     if not isinstance(option, ColumnarSink) or not option.partition_by:
         return []
     return sorted({folder_of(file, option).rstrip("/") for file in files})
 
 
 def check_partitions(files: Iterable[OutputFile], option: ColumnarSink, name: str) -> None:
-    """Refuse a window of more partitions than an option allows.
+    """Refuse a window with more partitions than an option allows.
 
     Raises:
-        ProofError: with their number.
+        ProofError: with the number of partitions.
     """
     found = len({tuple(file.partition.items()) for file in files})
     if found > option.max_partitions:
@@ -85,7 +85,7 @@ def check_partitions(files: Iterable[OutputFile], option: ColumnarSink, name: st
 
 
 def whole_schema(schema: pa.Schema) -> pa.Schema:
-    """Return the schema of rows from that of a file, whose partition columns are in its metadata."""
+    """Return the schema of the rows in a file from the file's schema, whose metadata has the partition columns."""
     dropped = (schema.metadata or {}).get(_DROPPED)
     left = list(schema.remove_metadata())
     return pa.schema([*left, *(pa.ipc.read_schema(pa.BufferReader(b64decode(dropped))) if dropped else ())])
@@ -95,9 +95,9 @@ class PartitionedWriter:
     """Writes each row to the file of its partition; memory and open files are bounded.
 
     Args:
-        option: names the columns.
+        option: names the partition columns.
         make: returns a writer of one partition.
-        schema: what every batch must have; None takes it from the first.
+        schema: the schema of every batch, or None to take it from the first.
     """
 
     def __init__(self, option: ColumnarSink, make: Callable[[], PartitionWriter], schema: pa.Schema | None) -> None:
@@ -109,7 +109,7 @@ class PartitionedWriter:
         self._done: list[PartitionWriter] = []
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
-        """Take a batch.
+        """Write a batch to the files of its partitions.
 
         Raises:
             RowError: when a value cannot be the name of a partition.
@@ -123,7 +123,7 @@ class PartitionedWriter:
         if isinstance(self._option, ParquetSink) and self._option.log and not self._seen:
             self._schema = _noting(self._schema, self._dropped)
         batch = conform(batch, self._schema)
-        check_precision(batch)  # a row's place in the batch is known here
+        check_precision(batch)  # here a row's index in the batch is still known
         for values, rows in _split(batch, self._option.partitions):
             self._partition(values).write(rows.drop_columns(self._dropped) if self._dropped else rows, block)
         self._bound()
@@ -149,7 +149,7 @@ class PartitionedWriter:
         return self._partitions[values]
 
     def _bound(self) -> None:
-        """Finish files while too much is held, the fullest first, and those that are open for longest."""
+        """Finish files while too much is held: the fullest ones first, then those open for the longest time."""
         held = {values: part.held_bytes for values, part in self._partitions.items()}
         while len(held) > 1 and sum(held.values()) > _HELD * self._option.row_group_bytes:
             fullest = max(held, key=held.__getitem__)
@@ -166,7 +166,7 @@ class PartitionedWriter:
 
 
 def _noting(schema: pa.Schema, dropped: Sequence[str]) -> pa.Schema:
-    """Return the schema with the columns that files leave out in its metadata."""
+    """Return the schema with the omitted columns recorded in its metadata."""
     left_out = pa.schema([schema.field(name) for name in dropped])
     return schema.with_metadata({**(schema.metadata or {}), _DROPPED: b64encode(left_out.serialize())})
 
@@ -174,7 +174,7 @@ def _noting(schema: pa.Schema, dropped: Sequence[str]) -> pa.Schema:
 def _split(
     batch: pa.RecordBatch, partitions: Sequence[Partition]
 ) -> Iterator[tuple[tuple[str | None, ...], pa.RecordBatch]]:
-    """Yield the rows of each combination of values, in their order, behind the values as text."""
+    """Yield each combination of values, as text, with its rows in their order."""
     if not batch.num_rows:
         return
     codes = np.zeros(batch.num_rows, np.int64)
@@ -205,7 +205,7 @@ def _shown(partition: Partition, value: pa.Scalar, row: int) -> str | None:
 
 
 def _text(partition: Partition, value: object, row: int) -> str | None:
-    """Return a value as tables and folders have it."""
+    """Return a partition value as text, as tables and folders contain it."""
     if value is None:
         return None
     name = partition.column

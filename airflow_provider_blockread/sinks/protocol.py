@@ -1,6 +1,6 @@
-"""What a sink is: a writer for tasks, and for Airflow's side what it takes to prove, publish, find out and undo.
+"""The protocol of sinks: a writer for tasks; and methods for Airflow's side to prove, publish, check and undo.
 
-Tasks write files by name. Once they are proven, the ledger's journal holds the *outputs* (files of a generation, as
+Tasks write files by name. Once these are proven, the ledger's journal holds the *outputs* (files of a generation, as
 they are when published) and the *steps* that publish them: many moves into a directory, or one commit to a table.
 """
 
@@ -17,15 +17,15 @@ import pyarrow as pa
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.sinks.names import AttemptName
 
-#: What the connections of catalogs and databases hold, by their ids; secrets, which stay on Airflow's side.
+#: The fields of the connections of catalogs and databases, by connection id; these secrets stay on Airflow's side.
 Access = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """What generations published into a sink, by their numbers: the files as they are there.
+    """The files that earlier generations published into a sink, as they are there, by the generation's number.
 
-    `shown` is the one that the ledger knows as published, if any: readers see its files.
+    `shown` is the generation that the ledger knows as published, if any: readers see its files.
     """
 
     files: Mapping[int, Sequence[OutputFile]] = field(default_factory=dict)
@@ -33,12 +33,12 @@ class Earlier:
 
     @property
     def by_uri(self) -> dict[str, OutputFile]:
-        """Each file once, by its URI."""
+        """Each file once, by URI."""
         return {file.uri: file for files in self.files.values() for file in files}
 
 
 class Change(Enum):
-    """What is done for a generation, in the order in which it can happen to one."""
+    """The kinds of changes, in the order in which they can happen to a generation."""
 
     PUBLISH = 0
     TAKE_BACK = 1
@@ -47,9 +47,9 @@ class Change(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """Which change of a sink this is; a table keeps it with the commit, so that a retry finds out what was applied.
+    """Identifies one change of a sink; a table stores it with the commit, so that a retry finds out what was applied.
 
-    `number` rises with every publish, replace and undo of the window.
+    `number` increases with every publish, replace and undo of the window.
     """
 
     ledger: str  # its UUID
@@ -57,11 +57,11 @@ class Marker:
     window: str
     number: int
     at: datetime  # when this try began; nothing depends on it
-    is_recorded: Callable[[str, int], bool]  # whether the ledger has recorded a change, by window and number
+    is_recorded: Callable[[str, int], bool]  # by window and number, whether the ledger has recorded a change
 
     @property
     def change(self) -> Change:
-        """What is done."""
+        """The kind of the change."""
         return Change(self.number % len(Change))
 
     @property
@@ -72,12 +72,12 @@ class Marker:
 
     @staticmethod
     def number_of(generation: int, change: Change) -> int:
-        """Return the number of a change that is made for a generation: a retry has the same one."""
+        """Return the number of a change that is made for a generation; a retry has the same number."""
         return len(Change) * generation + change.value
 
     @staticmethod
     def published(number: int) -> int | None:
-        """Return the generation that a change published; None if it took something away."""
+        """Return the generation that a change published, or None if the change removed something."""
         generation, change = divmod(number, len(Change))
         return generation if change == Change.PUBLISH.value else None
 
@@ -88,9 +88,9 @@ class Step:
 
     `kind` says what it changes: `output`, `quarantine`, `log` of a directory, or `commit` for a whole table.
 
-    `add` brings `size` bytes from source to target; `remove` removes the target, and the source too, so that an
-    overtaken publisher finds nothing to add. A commit to a table brings all of `new` in the place of `earlier`; the
-    journal keeps these as the outputs of generations.
+    `add` brings `size` bytes from source to target; `remove` removes the target, and also the source, so that an
+    overtaken publisher finds nothing to add. A commit to a table replaces `earlier` with all of `new`; the journal
+    keeps both as the outputs of generations.
     """
 
     kind: str
@@ -103,7 +103,7 @@ class Step:
 
 
 class State(Enum):
-    """Whether a step was taken; where nothing says so and it cannot be taken any more either, that is unknown."""
+    """Whether a step was taken; unknown if nothing shows that it was taken, and it can no longer be taken."""
 
     APPLIED = "applied"
     NOT_APPLIED = "not applied"
@@ -112,33 +112,33 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """What steps have made of a sink: a table's version, and in words how the columns were changed for the rows."""
+    """The result of applied steps: a table's new version, and in words how columns were changed for the rows."""
 
     version: str = ""
     schema_changes: str = ""
 
 
 class Writer(Protocol):
-    """Takes the batches of one task attempt."""
+    """Writes the batches of one task attempt."""
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
-        """Take a batch that was made from records of a block, given by its number; None where they are of several.
+        """Write a batch made from the records of block number `block`, or of several blocks if it is None.
 
         Raises:
             RowError: when the sink cannot hold one of its rows.
-            FunctionError: when the batch has another schema than those before, or values that the sink cannot hold.
+            FunctionError: when the batch has a different schema than earlier ones, or values that the sink cannot hold.
             TransientError: when the store fails.
         """
 
     def close(self) -> list[OutputFile]:
-        """Finish and return the files; none when there were no rows."""
+        """Finish, and return the files; an empty list if there were no rows."""
 
     def abort(self) -> None:
-        """Remove all that was written; what cannot be removed is never listed, so never published."""
+        """Remove all that was written; files that cannot be removed are never listed, and so never published."""
 
 
 class RecordSink(Protocol):
-    """A place that records are published into. Every call may be repeated."""
+    """A place where records are published. Every call may be repeated."""
 
     uri: str  # of the directory or table
     kind: str  # output | quarantine
@@ -148,21 +148,21 @@ class RecordSink(Protocol):
         """Create or check the place before anything is read for it, and return where tasks write.
 
         Args:
-            schema: of the rows; None where only the user's function knows it.
-            staging: a folder in the work area for sinks that have none of their own for unpublished files.
+            schema: schema of the rows, or None if only the user's function knows it.
+            staging: a folder in the work area, for sinks that have no other place for unpublished files.
 
         Raises:
-            OptionsError: when it cannot hold such rows.
+            OptionsError: when the sink cannot hold such rows.
         """
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
-        """Return a writer for a task attempt; without a schema the first batch decides."""
+        """Return a writer for a task attempt; without a schema, the first batch defines it."""
 
     def placed(self, output: OutputFile) -> OutputFile:
         """Return a file that a task wrote as it is once published.
 
         Raises:
-            ExchangeError: when it has not a name that a writer gives.
+            ExchangeError: when its name is not one that a writer gives.
         """
 
     def count(self, output: OutputFile) -> int:
@@ -173,34 +173,34 @@ class RecordSink(Protocol):
         """
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
-        """Return the steps that publish new outputs in the place of earlier ones; an output may be among both."""
+        """Return the steps that publish new outputs in place of earlier ones; an output may be among both."""
 
     def state(self, step: Step, marker: Marker) -> State:
-        """Find out whether a step was taken."""
+        """Return whether a step was taken."""
 
     def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
-        """Take steps and return what a table is then, or how the columns of a directory were changed; None if not.
+        """Take steps; return a table's new version, or how a directory's columns were changed, or None for neither.
 
         Args:
-            steps: some of those of this marker, in order; without any, only make sure that the place exists.
-            marker: kept with a commit.
-            still_mine: raises FencedError when another publisher has taken over; asked before anything is changed.
+            steps: some of the marker's steps, in order; without any, only make sure that the place exists.
+            marker: identifies the change, and is stored with a commit.
+            still_mine: raises FencedError if another publisher has taken over; called before anything is changed.
 
         Raises:
-            ProofError: when a step cannot be taken any more.
+            ProofError: when a step can no longer be taken.
         """
 
     def undo(self, outputs: Earlier, marker: Marker) -> int:
-        """Take published outputs away, those that are there, and return how many files that were."""
+        """Remove published outputs as far as they are there, and return the number of removed files."""
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
-        """Remove files of a window that nobody reads, and return their URIs in order.
+        """Remove files of a window that nobody reads, and return their URIs, sorted.
 
         Args:
-            window: its id.
-            keep: URIs of files that are published.
-            earlier: URIs of those that were published; they stay where readers may still use an earlier version.
+            window: the window's id.
+            keep: URIs of the published files.
+            earlier: URIs of previously published files, which are kept if readers may still use an earlier version.
         """
 
     def is_empty(self) -> bool:
-        """Tell whether no feed has published anything here."""
+        """Return whether no feed has published anything here."""

@@ -1,4 +1,4 @@
-"""From an option to the sink that does it."""
+"""Makes the sink that an option describes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.sinks.text import TextDirectory, TextLines
 from airflow_provider_blockread.storage import Stores
 
-#: The module and class of each table format, whose library is loaded only where commits are made, and its extra.
+#: The module with its class, and the extra, of each table format; its library is loaded only where commits are made.
 _FORMATS: dict[type[Sink], tuple[str, str]] = {
     DeltaSink: ("delta.table:DeltaLake", "delta"),
     IcebergSink: ("iceberg.table:IcebergTable", "iceberg"),
@@ -42,7 +42,7 @@ _FORMATS: dict[type[Sink], tuple[str, str]] = {
 }
 
 
-#: Options of output files that those of quarantined records share.
+#: Options of output files that also apply to the files of quarantined records.
 _WRITING = ("compression", "row_group_bytes", "file_bytes", "conn_id")
 
 
@@ -50,16 +50,16 @@ def make_sink(stores: Stores, option: Sink, kind: str = "output", access: Access
     """Return the sink that an option describes.
 
     Args:
-        stores: open its files.
-        option: its own.
-        kind: whether it is an `output` or a `quarantine`.
-        access: what the connections of catalogs and databases hold, by their ids; not needed to write files.
+        stores: opens the sink's files.
+        option: the sink's option.
+        kind: `output` or `quarantine`.
+        access: the fields of the connections of catalogs and databases, by id; not needed to write files.
     """
     return _MAKERS[type(option)](stores, option, kind, {} if access is None else access)
 
 
 def quarantine_of(option: Sink, feed: str, window: str) -> Sink:
-    """Return where the bad records of a window go: Parquet files in the work area, whatever the sink."""
+    """Return the sink for the bad records of a window: Parquet files in the work area, whatever the sink's kind."""
     written = option if isinstance(option, ColumnarSink) else ParquetSink(option.uri)
     same = {field.name: getattr(written, field.name) for field in fields(ColumnarSink) if field.name in _WRITING}
     place = {"uri": published_quarantine(option.work_area, feed, window), "work_uri": option.work_area}

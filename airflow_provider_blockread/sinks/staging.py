@@ -1,4 +1,4 @@
-"""The files that one task attempt stages: finished, open, and removed again when the attempt fails."""
+"""The files that one task attempt stages: finished or open, and removed if the attempt fails."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Layer(Protocol):
     """A layer of a file: an encoder, a compressor, or the store's file below them."""
 
     def write(self, data: Any, /) -> object:  # noqa: ANN401 - bytes, or what the encoder takes
-        """Take data."""
+        """Write data to this layer."""
 
     def close(self) -> object:
-        """Hand all that is held to the layer below."""
+        """Pass all buffered data to the layer below."""
 
 
 class StagedFile:
-    """One file being written; `rows` are those so far."""
+    """One file being written; `rows` is the number of rows so far."""
 
     def __init__(self, stores: Stores, uri: str) -> None:
         self.uri = uri
@@ -34,14 +34,14 @@ class StagedFile:
         self._layers: list[Layer] = [self._file]  # the topmost first
 
     def finish(self) -> OutputFile:
-        """Write the end, and see the file safely in the store."""
+        """Write the end of the file, and return it once the store has it."""
         with explained(self.uri):
             for layer in self._layers:
                 layer.close()
         return OutputFile(uri=self.uri, size=self._stores.stat(self.uri).size, rows=self.rows)
 
     def discard(self) -> None:
-        """Let go of the file, whole or not."""
+        """Close and abandon the file, complete or not."""
         for layer in self._layers:
             with contextlib.suppress(pa.ArrowException, OSError, ValueError):
                 layer.close()
@@ -64,7 +64,7 @@ class StagedFiles(Generic[F]):
         return self._files
 
     def abort(self) -> None:
-        """Remove all files, whole or not."""
+        """Remove all files, complete or not."""
         uris = [file.uri for file in self._files]
         if self._open is not None:
             uris.append(self._open.uri)
@@ -82,7 +82,7 @@ class StagedFiles(Generic[F]):
 
 @contextlib.contextmanager
 def explained(uri: str) -> Iterator[None]:
-    """Say of errors in the body which file was written, and what to do.
+    """Translate errors in the body into ones that say which file was written, and what to do.
 
     Raises:
         FunctionError: when the file cannot hold a value.

@@ -1,4 +1,4 @@
-"""What tables keep about the columns of a file, so that readers skip files, and which columns tables can hold."""
+"""The column statistics of a file, with which a table's readers skip files, and which columns tables can hold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-_COLUMNS = 32  # of a file, whose statistics are kept; as Delta Lake has it
+_COLUMNS = 32  # of a file whose statistics are kept, as in Delta Lake
 _LONGEST = 64  # characters of a text whose bounds are kept
 _HELD = (
     pa.types.is_boolean,
@@ -30,7 +30,7 @@ _LISTS = (pa.types.is_list, pa.types.is_large_list)
 
 
 def misfit(schema: pa.Schema) -> str:
-    """Return in words why a table cannot hold such rows; empty if it can."""
+    """Return the reason why a table cannot hold such rows, or an empty string if it can."""
     twice = [name for name, times in Counter(name.lower() for name in schema.names).items() if times > 1]
     if twice:
         return (
@@ -46,7 +46,7 @@ def misfit(schema: pa.Schema) -> str:
 
 
 def _unheld(kind: pa.DataType) -> pa.DataType | None:
-    """Return the first type in a type that tables do not hold."""
+    """Return the first type, in a possibly nested type, that tables cannot hold, or None if there is none."""
     if any(is_list(kind) for is_list in _LISTS):
         return _unheld(kind.value_type)
     if pa.types.is_map(kind):
@@ -59,7 +59,7 @@ def _unheld(kind: pa.DataType) -> pa.DataType | None:
 
 
 def column_statistics(footer: pq.FileMetaData) -> dict[str, dict[str, Any]]:
-    """Return the least and greatest value (`min`, `max`) and the number of nulls of each column, by name, as JSON.
+    """Return the minimum and maximum (`min`, `max`) and the number of nulls of each column, by name, as JSON values.
 
     A bound that JSON cannot hold exactly is left out.
     """
@@ -83,12 +83,12 @@ def column_statistics(footer: pq.FileMetaData) -> dict[str, dict[str, Any]]:
 def _bounds(parts: list[pq.Statistics]) -> tuple[object, object]:
     try:
         return _json(min(part.min for part in parts)), _json(max(part.max for part in parts))
-    except OverflowError:  # a time outside of the years that Python has
+    except OverflowError:  # a time outside of the years that Python supports
         return None, None
 
 
 def _json(value: object) -> object:
-    """Return a bound as the log of a Delta table has it, None if that would not be exact."""
+    """Return a bound as the log of a Delta table contains it, or None if that would not be exact."""
     if isinstance(value, datetime):
         return value.isoformat(timespec="microseconds").replace("+00:00", "Z")
     if isinstance(value, date):

@@ -1,4 +1,4 @@
-"""A directory of text files: a line for each row, plain or compressed."""
+"""A directory of text files with one line per row, plain or compressed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from airflow_provider_blockread.sinks.protocol import Writer
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
 from airflow_provider_blockread.storage import Stores
 
-_CHUNK = 2**20  # bytes of a file that are counted at once
-_BYTES = pa.large_binary()  # whatever a batch holds, its lines fit
+_CHUNK = 2**20  # bytes of a file that are read at once to count rows
+_BYTES = pa.large_binary()  # large enough for the lines of any batch
 _TEXT = (pa.string(), pa.large_string(), pa.binary(), _BYTES)
 
 _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
@@ -40,46 +40,46 @@ _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
 class Encoding(Protocol):
     """How rows become text."""
 
-    has_columns: bool  # that are the same in all rows
+    has_columns: bool  # whether all rows have the same columns
 
     def misfit(self, schema: pa.Schema) -> str:
-        """Return in words why text cannot hold such rows; empty if it can."""
+        """Return the reason why text cannot hold such rows, or an empty string if it can."""
 
     def head(self, schema: pa.Schema) -> bytes:
-        """Return what a file begins with."""
+        """Return the beginning of a file, such as a header."""
 
     def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
         """Return rows as text, in parts.
 
         Raises:
-            RowError: when a reader would not find a value again as it is.
+            RowError: when a reader would not get a value back unchanged.
         """
 
     def count(self, pieces: Iterator[bytes]) -> int | None:
-        """Return the number of rows in a file; None if it does not end behind a row."""
+        """Return the number of rows in a file, or None if the file does not end after a row."""
 
 
 class TextDirectory(LoggedDirectory):
-    """Publishes files of text, whose terminators say how many rows they hold."""
+    """Publishes text files, whose rows are counted by their terminators."""
 
     def __init__(self, stores: Stores, option: LineSink, encoding: Encoding, kind: str = "output") -> None:
         super().__init__(stores, option, kind)
         self._option, self._encoding = option, encoding
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return the work area, where tasks write, if text can hold such rows."""
+        """Return the work area, where tasks write, after a check that text can hold such rows."""
         if schema is not None and (problem := self._encoding.misfit(schema)):
             msg = f"text sink {self.uri}: {problem}"
             raise OptionsError(msg)
         return super().prepare(schema, staging)
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
-        """Return a writer of one file a task or block; without a schema the first batch decides."""
+        """Return a writer of one file per task or block; without a schema, the first batch defines it."""
         named = partial(name.uri, target.folder, suffix=self._suffix)
         return _TextWriter(self._stores, self._option, self._encoding, named, schema)
 
     def count(self, output: OutputFile) -> int:
-        """Return the number of rows, all of which are read; bytes behind the last one are an error."""
+        """Return the number of rows; the whole file is read, and bytes after the last row are an error."""
         try:
             with self._stores.open_read(output.uri) as file:
                 rows = self._encoding.count(_decoded(ByteSource(file, name=output.uri), self._option.compression))
@@ -93,7 +93,7 @@ class TextDirectory(LoggedDirectory):
 
 
 class TextLines:
-    """A line for each row: its one column, with a terminator behind it."""
+    """One line per row: its only column, followed by a terminator."""
 
     has_columns = False
 
@@ -101,7 +101,7 @@ class TextLines:
         self._terminator = terminator
 
     def misfit(self, schema: pa.Schema) -> str:
-        """Return in words why lines cannot hold such rows; empty if they can."""
+        """Return the reason why lines cannot hold such rows, or an empty string if they can."""
         if schema.names == ["value"] and schema.field(0).type in _TEXT:
             return ""
         found = ", ".join(f"{field.name} {field.type}" for field in list(schema)[:20])
@@ -111,16 +111,16 @@ class TextLines:
         )
 
     def head(self, schema: pa.Schema) -> bytes:
-        """Return nothing."""
+        """Return an empty head."""
         del schema
         return b""
 
     def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
-        """Return the values with a terminator behind each."""
+        """Return the values, each followed by a terminator."""
         terminator, values = self._terminator, batch.column(0).cast(_BYTES)
         if values.null_count:
             raise refused(values, pc.is_null(values), "is null, which no line can say; return text from a function")
-        rest = pa.scalar(terminator[:-1], _BYTES)  # a terminator could begin in the value and end in its own
+        rest = pa.scalar(terminator[:-1], _BYTES)  # a terminator could begin in the value and end in the added one
         reach = pc.binary_join_element_wise(values, rest, pa.scalar(b"", _BYTES)) if len(terminator) > 1 else values
         holds = pc.match_substring(reach, terminator)
         if pc.any(holds).as_py():
@@ -149,17 +149,17 @@ def _decoded(raw: ByteSource, compression: str) -> Iterator[bytes]:
 
 
 class _TextWriter(StagedFiles["_TextFile"]):
-    """Writes rows as they come; `name` gives the URI of a file by its number and block."""
+    """Writes rows in the order of arrival; `name` returns the URI of a file for its number and block."""
 
     def __init__(
         self, stores: Stores, option: LineSink, encoding: Encoding, name: Callable[..., str], schema: pa.Schema | None
     ) -> None:
         super().__init__(stores)
         self._option, self._encoding, self._name, self._schema = option, encoding, name, schema
-        self._block: int | None = None  # whose file is open
+        self._block: int | None = None  # the block whose file is open
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
-        """Append rows."""
+        """Append rows to the files."""
         if problem := self._encoding.misfit(batch.schema):
             raise FunctionError(problem)
         if self._encoding.has_columns:
@@ -180,7 +180,7 @@ class _TextWriter(StagedFiles["_TextFile"]):
 
 
 def refused(values: pa.LargeBinaryArray, which: pa.BooleanArray, why: str) -> RowError:
-    """Return the error for the first of the rows that are marked."""
+    """Return the error for the first row marked in `which`."""
     row = pc.index(which, True).as_py()
     value = values[row].as_py()
     return RowError(f"the value{'' if value is None else f' {excerpt(value)}'} {why}", row)

@@ -1,1 +1,1 @@
-"""How the rows of columnar files are arranged: by what of them they are kept apart, and in which order they are."""
+"""How the rows of columnar files are arranged: how they are partitioned, sorted and encoded."""

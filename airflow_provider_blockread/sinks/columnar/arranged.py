@@ -1,4 +1,4 @@
-"""How the columns of files are written as options ask for: their order of rows, encodings and codecs."""
+"""How columns are written as options request: the order of rows, encodings and codecs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_blockread.sinks.columnar.sorting import has_order
 
 
 def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
-    """Return in words why rows cannot be partitioned, sorted or encoded as an option asks for; empty if they can."""
+    """Return the reason why rows cannot be arranged as an option requests, or an empty string if they can."""
     for partition in option.partitions:
         if schema.get_field_index(partition.column) < 0:
             shown = ", ".join(schema.names[:20])
@@ -31,7 +31,7 @@ def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
 
 
 def left_out(option: ColumnarSink) -> list[str]:
-    """Return the columns that files leave out, since the names of their folders have them."""
+    """Return the columns that files leave out, since the names of their folders contain the values."""
     return list(option.partition_by) if isinstance(option, ParquetSink) else []
 
 
@@ -41,7 +41,7 @@ def _miswritten(schema: pa.Schema, option: ColumnarSink) -> str:
 
 
 def _misplaced(name: str, column: str, schema: pa.Schema, option: ColumnarSink) -> str:
-    """Return in words why a column cannot be in an option; empty if it can."""
+    """Return the reason why a column cannot be in an option, or an empty string if it can."""
     if column not in schema.names:
         return f"there is no column {column!r} for {name}; the columns are {', '.join(schema.names[:20])}"
     kind = schema.field(column).type
@@ -55,7 +55,7 @@ def _misplaced(name: str, column: str, schema: pa.Schema, option: ColumnarSink) 
 
 
 def sort_columns(option: ColumnarSink) -> list[str]:
-    """Return the columns by which the rows of a file are sorted: those that differ among them."""
+    """Return the columns by which the rows of a file are sorted: those whose values differ within a file."""
     alike = {partition.column for partition in option.partitions if partition.is_plain}
     return [name for name in option.sort_by if name not in alike]
 

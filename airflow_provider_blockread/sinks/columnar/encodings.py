@@ -1,7 +1,7 @@
 """How the columns of a Parquet file are encoded, chosen from its first row group.
 
-By default every column gets a dictionary, which is dropped again once it is too large. Building it takes most of the
-time of a write, and pays only where values repeat. Integers and times that do not are often small as differences.
+By default every column gets a dictionary, which is dropped once it is too large. Building it takes most of the time of
+a write, and pays off only if values repeat. Integers and times that do not repeat are often small as differences.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-#: A raw text column: hardly a value occurs twice, and its minimum and maximum are of no use.
+#: A raw text column: hardly any value occurs twice, and its minimum and maximum are useless.
 RAW = "value"
-_FEWEST = 2**14  # rows of a group from which anything is concluded
+_FEWEST = 2**14  # rows that a group needs for any conclusion
 _SAMPLE = 2**13  # values
-_RUNS = 4  # of neighbours, of which a trial consists
+_RUNS = 4  # of neighbours in a trial
 _DICTIONARY_BYTES = 2**20  # of the largest dictionary that a writer keeps
-_PAYS = 0.5  # of the rows may be distinct values where a dictionary still saves something
+_PAYS = 0.5  # largest share of distinct values with which a dictionary still saves something
 _DELTA = "DELTA_BINARY_PACKED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encodings:
-    """The columns that get a dictionary, and the encodings of others; the rest is written as it is."""
+    """The columns that get a dictionary, and the encodings of others; the rest is written in plain encoding."""
 
     dictionary: list[str]
     others: dict[str, str]
 
 
 def choose_encodings(table: pa.Table, compression: str, asked: Mapping[str, str] = MappingProxyType({})) -> Encodings:
-    """Return encodings for a file whose first row group this is: hardly ever larger than the default, and faster.
+    """Return the encodings of a file by its first row group; files are hardly ever larger than by default, but faster.
 
     Args:
-        table: the row group.
-        compression: of the columns.
-        asked: encodings that are not to be chosen, by column.
+        table: the first row group.
+        compression: the codec of the columns.
+        asked: requested encodings, by column, which are taken as given.
     """
     dictionary = [name for name, encoding in asked.items() if encoding == "dictionary"]
     others = {name: encoding.upper() for name, encoding in asked.items() if encoding not in {"dictionary", "plain"}}
@@ -62,7 +62,7 @@ def choose_encodings(table: pa.Table, compression: str, asked: Mapping[str, str]
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:
-    """Return whether a dictionary of the column stays small, judging by values from all over it."""
+    """Return whether a dictionary of the column stays small, estimated from values all over the column."""
     places = np.linspace(0, len(column) - 1, _SAMPLE).astype(np.int64)
     sample = column.take(pa.array(places)).drop_null()
     if not len(sample):
@@ -73,7 +73,7 @@ def _repeats(column: pa.ChunkedArray) -> bool:
 
 
 def _neighbours(column: pa.ChunkedArray) -> pa.Table:
-    """Return some runs of neighbours, from all over the column."""
+    """Return a sample of the column: some runs of adjacent values, spread over the column."""
     starts = np.linspace(0, len(column) - _SAMPLE // _RUNS, _RUNS).astype(np.int64).tolist()
     chunks = [chunk for start in starts for chunk in column.slice(start, _SAMPLE // _RUNS).chunks]
     return pa.table({RAW: pa.chunked_array(chunks, column.type)})
@@ -88,7 +88,7 @@ def _has_differences(kind: pa.DataType) -> bool:
 
 
 def _is_smaller_as_differences(sample: pa.Table, compression: str, *, dictionary: bool) -> bool:
-    """Return whether values take fewer bytes as differences than as they are, or with a dictionary."""
+    """Return whether values take fewer bytes as differences than in plain encoding, or with a dictionary."""
     differences = {"compression": compression, "use_dictionary": False, "column_encoding": {RAW: _DELTA}}
     return _size(sample, differences) < _size(sample, {"compression": compression, "use_dictionary": dictionary})
 

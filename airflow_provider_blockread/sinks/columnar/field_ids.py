@@ -1,4 +1,4 @@
-"""Iceberg's ids of columns in the schemas of files, by which readers find a column whatever its name has become."""
+"""Iceberg's column ids in the schemas of files, by which readers find a column even if it was renamed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pyarrow as pa
 
 from airflow_provider_blockread.exchange.model import FieldIds
 
-_KEY = b"PARQUET:field_id"  # of a field's metadata, as pyarrow writes and reads it
+_KEY = b"PARQUET:field_id"  # in a field's metadata, as pyarrow writes and reads it
 
 Path = tuple[str, ...]
 
 
 def with_ids(schema: pa.Schema, table: FieldIds) -> pa.Schema:
-    """Return the schema with the ids that a table has for its columns, and those that it will give to new ones.
+    """Return the schema with the ids that a table gives its columns, or will give to new ones.
 
-    A table that is made numbers the columns first and what is in them then; one that gets columns, each with what is
-    in it.
+    A new table numbers all columns before the fields nested in them; when columns are added to a table, each is
+    numbered together with its nested fields.
     """
     known, free = dict(_mapped(json.loads(table.mapping))), count(table.last + 1)
     number = lambda path: known[path] if path in known else next(free)  # noqa: E731 - short
@@ -35,7 +35,7 @@ def without_ids(schema: pa.Schema) -> pa.Schema:
 
 
 def ids_of(schema: pa.Schema) -> list[int | None]:
-    """Return the ids of all fields, at any depth, in one order for schemas of the same columns."""
+    """Return the ids of all fields, at any depth, in the same order for schemas with the same columns."""
     return [None if (found := (field.metadata or {}).get(_KEY)) is None else int(found) for field in _fields(schema)]
 
 

@@ -1,4 +1,4 @@
-"""Rows in order, of more of them than memory holds: sorted runs are kept on the local disk, and merged."""
+"""Sorts more rows than memory holds: sorted runs are kept on the local disk, and merged."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_RUNS = 64  # that are merged at once
-_PIECES = 16  # of a run, of which one at a time is in memory
+_RUNS = 64  # merged at once
+_PIECES = 16  # per run; one at a time is in memory
 
 
 def has_order(kind: pa.DataType) -> bool:
@@ -25,25 +25,25 @@ def has_order(kind: pa.DataType) -> bool:
 
 
 def in_order(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Return the rows by ascending values of columns, nulls last; those of equal values stay as they were."""
+    """Return the rows sorted by ascending values of columns, nulls last; the sort is stable."""
     return table.take(_order(table, columns))
 
 
 class Sorter:
-    """Takes tables of one schema, and gives all of their rows back in order.
+    """Takes tables of one schema, and returns all of their rows in order.
 
     Args:
-        columns: by which to sort.
+        columns: the columns to sort by.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
         self._columns = list(columns)
         self._newest: pa.Table | None = None  # a run that is in memory
-        self._runs: _Runs | None = None  # those before
+        self._runs: _Runs | None = None  # earlier runs, on disk
 
     @property
     def held_bytes(self) -> int:
-        """What it holds in memory."""
+        """The bytes that it holds in memory."""
         return 0 if self._newest is None else int(self._newest.nbytes)
 
     @property
@@ -52,7 +52,7 @@ class Sorter:
         return self._runs is not None
 
     def add(self, table: pa.Table) -> None:
-        """Take rows."""
+        """Add rows."""
         if not table.num_rows:
             return
         if self._newest is not None:
@@ -67,7 +67,7 @@ class Sorter:
         self._newest = in_order(table, self._columns)
 
     def rows(self) -> Iterator[pa.Table]:
-        """Yield all rows in order, and forget them."""
+        """Yield all rows in order, and drop them."""
         newest = [] if self._newest is None else [self._newest]
         if self._runs is None:
             yield from newest
@@ -76,7 +76,7 @@ class Sorter:
         self.close()
 
     def close(self) -> None:
-        """Forget all rows."""
+        """Drop all rows."""
         self._newest = None
         if self._runs is not None:
             self._runs.close()
@@ -84,7 +84,7 @@ class Sorter:
 
 
 class _Runs:
-    """Runs in a file without a name, so that a process that dies leaves nothing."""
+    """Sorted runs in an unnamed temporary file, so that a process that dies leaves nothing behind."""
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - `close` closes it
@@ -127,9 +127,9 @@ def _pieces(run: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _merged(runs: Sequence[Iterator[pa.Table]], columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Yield the rows of sorted runs in order, of equal rows those of earlier runs first.
+    """Yield the rows of sorted runs in order; equal rows come in the order of their runs.
 
-    Of each run one piece is looked at. All rows up to the first end of a piece are before all that is not looked at.
+    One piece of each run is in memory. All rows up to the smallest last row of a piece precede all rows not yet read.
     """
     heads = {number: head for number, run in enumerate(runs) if (head := next(run, None)) is not None}
     while len(heads) > 1:

@@ -1,4 +1,4 @@
-"""Iceberg's partition transforms over Arrow arrays, as its specification has them: tasks know no library of tables."""
+"""Iceberg's partition transforms of Arrow arrays, as its specification defines them, since tasks lack its library."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ _KINDS: Mapping[str, tuple[tuple[Callable[[pa.DataType], bool], ...], str]] = {
 
 
 def misfit(field: pa.Field, partition: Partition) -> str:
-    """Return in words why the values of a column cannot be partitioned so; empty if they can."""
+    """Return the reason why the values of a column cannot be partitioned so; empty if they can."""
     kinds, words = _KINDS[partition.transform]
     fits = any(holds(field.type) for holds in kinds)
     return "" if fits else f"column {field.name!r} is {field.type}; partition by {words}"
 
 
 def transformed(column: pa.Array, partition: Partition) -> pa.Array:
-    """Return for each value what rows are kept apart by; null for null.
+    """Return the partition value of each value of a column; null for null.
 
     Returns:
-        The column itself, or truncated values of its type, or as int64 the number of a bucket, or of years, months,
-        days or hours since 1970.
+        The column itself, or truncated values of its type, or int64 numbers of buckets, or of years, months, days or
+        hours since 1970.
 
     Raises:
-        RowError: when no number that the type holds is what a value is truncated to.
+        RowError: when the type cannot hold a truncated value.
     """
     if partition.is_plain:
         return column
-    encoded = column.dictionary_encode()  # each value once
+    encoded = column.dictionary_encode()  # to transform each distinct value once
     values = encoded.dictionary
     if partition.transform == "truncate":
         found = _truncated(column, values, partition)
@@ -65,10 +65,10 @@ def transformed(column: pa.Array, partition: Partition) -> pa.Array:
 
 
 def as_text(partition: Partition, number: int) -> str:
-    """Return the number of a year, month, day, hour or bucket as Iceberg shows it: `2026-01`, `2026-01-31-23`.
+    """Return the number of a year, month, day, hour or bucket as Iceberg writes it: `2026-01`, `2026-01-31-23`.
 
     Raises:
-        OverflowError: outside of the years 1 to 9999.
+        OverflowError: when the time is outside of the years 1 to 9999.
     """
     if partition.transform not in OF_TIMES:
         return str(number)
@@ -86,7 +86,7 @@ def as_text(partition: Partition, number: int) -> str:
 
 
 def as_number(partition: Partition, text: str) -> int:
-    """Return the number that `as_text` shows so."""
+    """Return the number for a text of `as_text`."""
     if partition.transform not in OF_TIMES:
         return int(text)
     parts = [int(part) for part in text.split("-")]
@@ -131,13 +131,13 @@ def _truncated(column: pa.Array, values: pa.Array, partition: Partition) -> pa.A
 
 
 def _longs(values: pa.Array) -> Longs:
-    """Return integers, or the numbers of instants, as they are in memory."""
+    """Return the int64 values of integers or instants, without a copy if possible."""
     found: Longs = np.asarray(values.cast(pa.int64()))
     return found
 
 
 def _hashed(values: pa.Array) -> Words:
-    """Return the 32-bit Murmur3 hashes, seed 0, of values as Iceberg writes them for it."""
+    """Return the 32-bit Murmur3 hashes (seed 0) of values, in the byte form that Iceberg specifies for hashing."""
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         texts = values.cast(pa.large_binary())
         _, offsets, data = texts.buffers()
@@ -154,7 +154,7 @@ def _hashed(values: pa.Array) -> Words:
 
 
 def _murmur(data: npt.NDArray[np.uint8], starts: Longs, sizes: Longs) -> Words:
-    """Return the hash of each slice of some bytes, word by word of all of them at once."""
+    """Return the hash of each slice of the data, computed word by word for all slices at once."""
     hashes = np.zeros(len(starts), np.uint32)
     for word in range(int(sizes.max(initial=0)) // 4):
         which = np.flatnonzero(sizes >= 4 * (word + 1))

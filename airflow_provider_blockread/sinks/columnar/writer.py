@@ -1,4 +1,4 @@
-"""Parquet files as one task writes them, in the order of their rows or sorted."""
+"""Parquet files as one task writes them, in the order of arrival or sorted."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from airflow_provider_blockread.sinks.statistics import column_statistics, misfi
 from airflow_provider_blockread.storage import Stores
 
 _PAGE_BYTES = 256 * 2**10  # a page is encoded and compressed while it is in the processor's cache
-_MAX_ARRAYS = 100_000  # of the batches that are held: each costs about 200 bytes beside its data
-_FEWEST_ARRAYS = 10  # that a batch counts for
+_MAX_ARRAYS = 100_000  # in the batches that are held: each costs about 200 bytes in addition to its data
+_FEWEST_ARRAYS = 10  # counted for a batch
 
 
 class ParquetWriter(StagedFiles["_ParquetFile"]):
-    """Writes record batches as they come; holds one row group, rolls to the next file at `file_bytes`.
+    """Writes record batches in the order of arrival; holds one row group, and starts the next file at `file_bytes`.
 
     Args:
         stores: opens the staging folder.
-        option: compression and sizes.
-        name: gives the URI of a file by its number.
-        schema: what every batch must have; None takes it from the first.
-        table: where a table's files go: its readers hold every type, and the reports have statistics.
+        option: the columnar sink, with compression and sizes.
+        name: returns the URI of a file for its number.
+        schema: the schema of every batch, or None to take it from the first.
+        table: the target, for files of a table: all types must be ones that tables hold, and statistics are reported.
     """
 
     def __init__(
@@ -55,13 +55,13 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
         self._full = min(option.row_group_bytes, option.file_bytes)
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
-        """Take a batch; what makes a full row group goes to the file."""
+        """Add a batch; full row groups are written to the file."""
         del block
         if self._schema is None:
             check_schema(batch.schema)
             if self._table and (problem := misfit(batch.schema)):
                 raise FunctionError(problem)
-            of_all = not self._option.partition_by  # else the schema of all columns was checked before
+            of_all = not self._option.partition_by  # else the schema of all columns was already checked
             if of_all and (problem := misarranged(batch.schema, self._option)):
                 raise FunctionError(problem)
             self._schema = self._written(batch.schema)
@@ -78,7 +78,7 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
             self._group = pa.Table.from_batches(self._group).combine_chunks().to_batches()
 
     def _written(self, schema: pa.Schema) -> pa.Schema:
-        """Return the schema of files for one of batches."""
+        """Return the schema of files for the schema of batches."""
         ids = self._table and self._table.field_ids
         return with_ids(schema, ids) if ids else schema
 
@@ -121,7 +121,7 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
 
 
 class SortedWriter(ParquetWriter):
-    """Writes files whose rows are in order: it gathers those of a file on the local disk, and then writes them."""
+    """Writes files with sorted rows: it collects the rows of a file on the local disk before it writes them."""
 
     _gathered = 0
 
@@ -158,7 +158,7 @@ class SortedWriter(ParquetWriter):
             self._pour()
 
     def _pour(self) -> None:
-        """Write a file of all rows that were gathered."""
+        """Write all collected rows to a file."""
         pieces, size = list[pa.Table](), 0
         for piece in self._sorter.rows():
             pieces.append(piece)
@@ -175,7 +175,7 @@ class SortedWriter(ParquetWriter):
 class _ParquetFile(StagedFile):
     """One Parquet file being written; `taken` counts uncompressed bytes. It may report statistics.
 
-    The first table that it is to hold decides its schema and how its columns are encoded.
+    The first table to write decides its schema and how its columns are encoded.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class _ParquetFile(StagedFile):
                     write_statistics=describes or [name for name in first.schema.names if name != RAW],
                     data_page_size=_PAGE_BYTES,
                     sorting_columns=pq.SortingColumn.from_ordering(first.schema, order) if order else None,
-                    coerce_timestamps="us",  # Spark reads no finer ones; a loss is an error, not silent
+                    coerce_timestamps="us",  # the finest that Spark reads; a loss is an error
                 )
         except BlockReadError:
             self._file.close()
@@ -205,7 +205,7 @@ class _ParquetFile(StagedFile):
         self._layers.insert(0, self._parquet)
 
     def finish(self) -> OutputFile:
-        """Write the footer, and report what it says."""
+        """Write the footer, and return the file with what the footer says."""
         output = super().finish()
         if not self._describes:
             return output

@@ -1,1 +1,1 @@
-"""The log of a directory, from which readers see whole windows."""
+"""The log of a directory, through which readers see whole windows."""

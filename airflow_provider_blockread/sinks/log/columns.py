@@ -1,4 +1,4 @@
-"""The columns of a directory: what rows of others do to them."""
+"""The columns of a directory, and how they change for rows with other columns."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.Da
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Columns:
-    """The columns of a directory, and by which of them it is partitioned."""
+    """The columns of a directory, and those of them by which it is partitioned."""
 
     schema: pa.Schema
     partition_by: tuple[str, ...]
 
     def compared(self, rows: Columns, place: str, *, evolves: bool) -> tuple[str, Evolution]:
-        """Return in words why a directory of these columns does not take rows, and how it changes if it does."""
+        """Return the reason why a directory of these columns refuses rows, empty if it does not, and how it changes."""
         if self.partition_by != rows.partition_by:
             names = ", ".join(self.partition_by) or "nothing"
             return f"{place} is partitioned by {names}; give partition_by the same columns", Evolution()
@@ -53,12 +53,12 @@ class Columns:
 
 
 def plain(kind: pa.DataType) -> pa.DataType:
-    """Return a type as a Parquet file has it: in units that Spark reads, without Arrow's ways to hold it in memory."""
+    """Return a type as a Parquet file has it: in units that Spark reads, without Arrow's in-memory variants."""
     return next((make(kind) for holds, make in _PLAIN if holds(kind)), kind)
 
 
 def wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """Return the one of two types that holds all values of both; None if neither does."""
+    """Return the type, of the two, that can hold all values of both, or None if neither can."""
     if one == other or pa.types.is_null(other):
         return one
     if pa.types.is_null(one):

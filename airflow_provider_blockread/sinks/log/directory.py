@@ -1,4 +1,4 @@
-"""A directory that keeps a log of what is published, if asked to."""
+"""A directory that keeps a log of what is published, if its option requests it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from airflow_provider_blockread.storage import Stores
 
 
 class LoggedDirectory(Directory):
-    """Publishes files, and logs them where the option says so.
+    """Publishes files, and logs them if the option says so.
 
     Args:
         stores: opens output and work area.
-        option: where the folder is, and whether it has a log.
+        option: tells where the folder is, and whether it has a log.
         kind: `output`, or `quarantine`.
     """
 
@@ -29,20 +29,20 @@ class LoggedDirectory(Directory):
         self._log = LogSteps(stores, option, self._schema_of)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
-        """Return the moves and removals, and what is logged."""
+        """Return the moves and removals, with the steps of the log."""
         return self._log.among(super().steps(new, earlier), new)
 
     def state(self, step: Step, marker: Marker) -> State:
-        """Look where the file is, or into the log."""
+        """Return the state of a step, by looking where its file is, or into the log."""
         return self._log.state(step, marker) if step.kind == LOG else super().state(step, marker)
 
     def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
-        """Take the steps one after another; return how the columns of the directory were changed, if they were."""
+        """Take the steps one after another, and return how the columns of the directory have changed, if they have."""
         changes = ""
         for is_log, some in groupby(steps, key=lambda step: step.kind == LOG):
             if is_log:
                 still_mine()
-                changes += "".join(self._log.take(step, marker) for step in some)  # one of them at most changes any
+                changes += "".join(self._log.take(step, marker) for step in some)  # at most one of them changes columns
             else:
                 super().apply(list(some), marker, still_mine)
         if not steps:
@@ -50,14 +50,14 @@ class LoggedDirectory(Directory):
         return Applied(schema_changes=changes) if changes else None
 
     def undo(self, outputs: Earlier, marker: Marker) -> int:
-        """Remove the files one after another, out of the log first."""
+        """Remove the files from the log, then one after another; return how many there were."""
         self._log.withdraw(outputs, marker)
         return super().undo(outputs, marker)
 
     def _check(self, schema: pa.Schema | None) -> None:
-        """Refuse rows that the log does not take."""
+        """Refuse rows that the log does not accept."""
         self._log.check(schema, self.is_empty)
 
     def _schema_of(self, output: OutputFile) -> pa.Schema | None:  # noqa: ARG002 - files of text do not say it
-        """Return the schema of the rows in a file, where files say it."""
+        """Return the schema of the rows in a file, or None if files do not contain it."""
         return None

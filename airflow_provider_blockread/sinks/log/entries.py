@@ -1,8 +1,8 @@
 """The log of a directory: which files each window consists of, and which columns the directory has.
 
-Nothing in it is ever changed. An entry of a window carries the number of its change, and the newest one counts: so a
-publisher that was overtaken and writes its entry late changes nothing that readers see. An undo is an entry, too,
-without files. The columns are those of all schemas that were ever added, in any order.
+Nothing in it is ever changed. An entry of a window carries the number of its change, and the newest one counts, so an
+overtaken publisher that writes its entry late changes nothing that readers see. An undo is an entry without files. The
+columns are those of all schemas that were ever added, in any order.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from airflow_provider_blockread.sinks.log.columns import Columns, plain, wider
 from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker
 from airflow_provider_blockread.storage import Stores, uris
 
-#: The folder of the log in its directory; Spark, Hive and Arrow skip names that begin so.
+#: The folder of the log in its directory; Spark, Hive and Arrow skip names that begin with an underscore.
 LOG_FOLDER = "_blockread"
 
-_THREADS = 16  # that read small files of a remote store
+_THREADS = 16  # to read small files of a remote store
 T = TypeVar("T")
 
 
 class PublishedLog:
-    """The log of the directory at a place.
+    """The log of a directory.
 
     Args:
         stores: opens the directory.
-        uri: of the directory, canonical.
+        uri: the canonical URI of the directory.
     """
 
     def __init__(self, stores: Stores, uri: str) -> None:
@@ -48,14 +48,14 @@ class PublishedLog:
         return self._stores.exists(self.folder)
 
     def files(self) -> list[str]:
-        """Return the URIs of all published files, those of a window as one change of it left them.
+        """Return the URIs of all published files; the files of each window come from a single change.
 
         Raises:
-            ProofError: when an entry names a file elsewhere.
+            ProofError: when an entry names a file outside the directory.
         """
         found: dict[str, str] = {}
         for uri in self._entries():
-            found[_window_of(uri)] = uri  # the newest is the last
+            found[_window_of(uri)] = uri  # the newest comes last
         texts = self._each(self._stores.read_bytes, list(found.values()))
         files = [uris.canonical(uris.child(self._uri, path)) for text in texts for path in _paths(text)]
         for uri in files:
@@ -65,10 +65,10 @@ class PublishedLog:
         return files
 
     def columns(self) -> Columns | None:
-        """Return the columns of the directory; None if nothing was published yet.
+        """Return the columns of the directory, or None if nothing was published yet.
 
         Raises:
-            ProofError: when two publishers have added a column of two types at once.
+            ProofError: when two publishers have added a column with two types at once.
         """
         return self._columns(self._schemas())
 
@@ -77,11 +77,11 @@ class PublishedLog:
         return self._stores.holds_file(self._entry(marker))
 
     def add_entry(self, files: Sequence[OutputFile], marker: Marker) -> None:
-        """Log that a window consists of these files, in the place of what earlier changes of it say."""
+        """Log that a window consists of these files, which replaces what its earlier entries say."""
         self._write(marker, [(str(uris.relative_to(file.uri, self._uri)), file.size, file.rows) for file in files])
 
     def withdraw(self, outputs: Earlier, marker: Marker) -> None:
-        """Log an undo: the window is gone; or what generations that were lost had half published is taken back."""
+        """Log that a window is undone, or that what lost generations have half published is taken back."""
         if self.has_entry(marker):
             return
         before = b""
@@ -92,14 +92,14 @@ class PublishedLog:
         self._write(marker, [(row["path"], row["size"], row["rows"]) for row in _rows(before) if row["path"]])
 
     def compared(self, rows: Columns, *, evolves: bool) -> tuple[str, Evolution]:
-        """Return in words why the directory does not take rows, and how its columns change if it does."""
+        """Return the reason why the directory refuses rows, empty if it does not, and how its columns change."""
         return self._compared(self._schemas(), rows, evolves=evolves)
 
     def add_columns(self, rows: Columns, marker: Marker, *, evolves: bool) -> str:
-        """Log the columns of rows where the directory lacks them, and return in words what that changed.
+        """Log the columns of rows that the directory lacks, and return the change in words.
 
         Raises:
-            ProofError: when the directory does not take such rows.
+            ProofError: when the directory does not accept such rows.
         """
         there = self._schemas()
         problem, evolution = self._compared(there, rows, evolves=evolves)
@@ -112,7 +112,7 @@ class PublishedLog:
         self._stores.write_bytes_atomic(mine, _described(rows, marker, changes))
         others = [found for found in self._schemas() if not _is_of(found, marker)]
         problem, _ = self._compared(others, rows, evolves=evolves)
-        if problem:  # another publisher has added others at the same time
+        if problem:  # another publisher has added other columns at the same time
             self._stores.remove(mine)
             raise ProofError(problem)
         return changes
@@ -145,7 +145,7 @@ class PublishedLog:
         return [json.loads(text) for text in self._each(self._stores.read_bytes, names)]
 
     def _entries(self, window: str = "") -> list[str]:
-        """Return the URIs of entries, of a window the newest last."""
+        """Return the URIs of entries; those of a window are in order, the newest last."""
         prefix = f"{window}-" if window else ""
         return sorted(uri for uri, _ in self._stores.list_names(self.windows, prefix) if uri.endswith(".jsonl"))
 

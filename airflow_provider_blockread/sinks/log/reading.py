@@ -1,4 +1,4 @@
-"""Reading a directory by its log: whole windows, whatever is being published, replaced or undone meanwhile."""
+"""Reading a directory through its log: whole windows, whatever is published, replaced or undone meanwhile."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from airflow_provider_blockread.storage import Stores, uris
 
 
 def published_files(uri: str, *, storage_options: Mapping[str, object] | None = None) -> list[str]:
-    """Return the files that are published in a directory with a log, now: those of whole windows.
+    """Return the files that are currently published in a directory with a log: those of whole windows.
 
-    If a window is replaced or undone while they are read, files of it may be gone: call it again then.
+    If a window is replaced or undone while its files are read, some may be gone: call this function again then.
 
     Args:
         uri: the directory.
-        storage_options: options of fsspec for its store; without any, the ambient identity counts.
+        storage_options: fsspec options for its store; default: the ambient identity.
 
     Returns:
-        Paths of a local directory, else URIs.
+        Paths in a local directory, otherwise URIs.
 
     Raises:
         FileMissingError: when the directory has no log.
@@ -36,18 +36,18 @@ def published_files(uri: str, *, storage_options: Mapping[str, object] | None = 
 
 
 def read_published(uri: str, *, storage_options: Mapping[str, object] | None = None) -> ds.Dataset:
-    """Return what is published in a directory of a `ParquetSink(log=True)`, now: whole windows, and all columns.
+    """Return what is currently published in a directory of a `ParquetSink(log=True)`: whole windows, and all columns.
 
-    If a window is replaced or undone while the dataset is read, files of it may be gone: reading raises
-    FileNotFoundError then, and never returns half of the window. Call it again.
+    If a window is replaced or undone while the dataset is read, some of its files may be gone: reading then raises
+    FileNotFoundError, and never returns half of the window. Call this function again in that case.
 
     Args:
         uri: the directory.
-        storage_options: options of fsspec for its store; without any, the ambient identity counts.
+        storage_options: fsspec options for its store; default: the ambient identity.
 
     Raises:
         FileMissingError: when the directory has no log.
-        OptionsError: when its files are no Parquet files.
+        OptionsError: when its files are not Parquet files.
         ProofError: when the log names files that are not in the directory.
     """
     place = uris.canonical(uri)

@@ -1,4 +1,4 @@
-"""The steps of publishing that are about the log: the columns before all files, the entry when all are there."""
+"""The publishing steps of the log: columns are logged before all files, and the entry once all files are there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_provider_blockread.sinks.log.entries import PublishedLog
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step
 from airflow_provider_blockread.storage import Stores, uris
 
-#: The kind of these steps.
+#: The `kind` of these steps.
 LOG = "log"
 
 
@@ -36,16 +36,16 @@ class LogSteps:
         self._log = PublishedLog(stores, self._uri)
 
     def names(self) -> list[str]:
-        """Return the names of the directory's columns, where these are matched without case."""
+        """Return the names of the directory's columns if they are matched without case, otherwise nothing."""
         counts = self._of_columns is None or self._of_columns.case_sensitive
         columns = None if counts else self._log.columns()
         return [] if columns is None else columns.schema.names
 
     def check(self, schema: pa.Schema | None, is_empty: Callable[[], bool]) -> None:
-        """Refuse an output in which some windows would be logged and others not, and rows that it does not take.
+        """Refuse an output in which only some windows would be logged, and rows that it does not accept.
 
         Raises:
-            OptionsError: when it is so.
+            OptionsError: when the output or the rows are refused.
         """
         is_logged, logs = self._log.exists(), self._logs
         if is_logged and not logs:
@@ -63,7 +63,7 @@ class LogSteps:
                 raise OptionsError(problem)
 
     def among(self, steps: Sequence[Step], new: Sequence[OutputFile]) -> list[Step]:
-        """Return the steps of a directory, which adds before it removes, with those of the log, if it has one."""
+        """Return the steps of a directory, additions before removals, together with those of its log, if it has one."""
         if not (self._logs and steps):
             return list(steps)
         entry = Step(kind=LOG, action="add" if new else "remove", source="", target=self._log.windows, new=new)
@@ -72,7 +72,7 @@ class LogSteps:
         return [*columns, *steps[: len(new)], entry, *steps[len(new) :]]
 
     def state(self, step: Step, marker: Marker) -> State:
-        """Find out whether a step was taken."""
+        """Return whether a step was taken."""
         if step.target == self._log.windows:
             return State.APPLIED if self._log.has_entry(marker) else State.NOT_APPLIED
         try:
@@ -83,7 +83,7 @@ class LogSteps:
         return State.NOT_APPLIED if problem or evolution else State.APPLIED
 
     def take(self, step: Step, marker: Marker) -> str:
-        """Take a step and return in words how the columns were changed by it."""
+        """Take a step, and return in words how it has changed the columns."""
         if step.target == self._log.schemas:
             rows = self._columns(self._schema_of(step.new[0]))
             return self._log.add_columns(rows, marker, evolves=self._evolves)

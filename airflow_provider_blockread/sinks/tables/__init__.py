@@ -1,1 +1,1 @@
-"""Sinks that one commit publishes into: tables of files, and those of a database."""
+"""Sinks that are published in one commit: tables of files, and tables of a database."""

@@ -1,4 +1,4 @@
-"""What is checked of files before a commit names them: they are as their tasks wrote them, and hold what they may."""
+"""Checks of files before a commit names them: they are as their tasks wrote them, with allowed values only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.parquet import read_footer
 from airflow_provider_blockread.storage import Stores, uris
 
-_THREADS = 16  # that look at files of a remote store
+_THREADS = 16  # to check files of a remote store
 
 
 def require_files(stores: Stores, table: str, files: Sequence[OutputFile]) -> None:
@@ -49,7 +49,7 @@ def _size(stores: Stores, file: OutputFile) -> int | None:
 
 
 def misplaced_nulls(stores: Stores, files: Iterable[OutputFile], needed: Sequence[str]) -> str:
-    """Return in words which file holds nulls in a needed column; empty if none does. Columns in columns are let be."""
+    """Return in words which file has nulls in a required top-level column, or an empty string if no file has any."""
     for file in files:
         for name in needed:
             if count := _nulls(stores, file, name):
@@ -64,7 +64,7 @@ def _nulls(stores: Stores, file: OutputFile, name: str) -> int:
     counted = file.statistics.get("nulls", {}).get(name)
     if counted is not None:
         return int(counted)
-    footer = read_footer(stores, file)  # has more columns than are reported
+    footer = read_footer(stores, file)  # reports cover fewer columns
     places = [place for place in range(footer.num_columns) if footer.schema.column(place).path == name]
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     found = [group.column(place).statistics for group in groups for place in places]

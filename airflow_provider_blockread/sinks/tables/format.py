@@ -1,4 +1,4 @@
-"""What a table format does: it keeps the state of a table, and changes the files of one state in one commit."""
+"""The protocol of table formats: a format keeps the state of a table, and changes its files in one commit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_provider_blockread.sinks.protocol import Applied, Marker
 
 
 class TableChangedError(Exception):
-    """Another writer has committed since the state was loaded; load it again."""
+    """Another writer has committed since the state was loaded, which must be loaded again."""
 
 
 #: The column with the id of a row's window.
@@ -23,13 +23,13 @@ WINDOW = "_window"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """Rows of a window, by their column `_window`, which are in files of other writers."""
+    """The deletion of a window's rows, found by their column `_window`, from files of other writers."""
 
     window: str
-    rows: int  # of the window, in whichever files
+    rows: int  # of the window, in any files
 
     def check(self, found: int, table: str) -> None:
-        """Refuse to delete other than these rows.
+        """Refuse to delete any other number of rows.
 
         Raises:
             ProofError: with both numbers.
@@ -45,24 +45,24 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Files:
-    """What one commit changes."""
+    """The changes of one commit."""
 
     add: Sequence[OutputFile]
     remove: Sequence[OutputFile]
     schema: pa.Schema | None  # of the files to add
-    delete: Deletion | None = None  # all rows of a window but those in files to add, which may be there already
+    delete: Deletion | None = None  # all rows of a window except those in `add`, which may be there already
 
 
 class Snapshot(Protocol):
     """One state of a table, on which a commit may be made."""
 
     version: str
-    columns: tuple[str, ...]  # their names
-    needed: tuple[str, ...]  # names of those that may not be null
+    columns: tuple[str, ...]  # names
+    needed: tuple[str, ...]  # names of columns that may not be null
 
     @property
     def field_ids(self) -> FieldIds | None:
-        """What the columns of its files carry; None if they carry none."""
+        """The ids that the columns of its files carry, or None if they carry no ids."""
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number of the newest change of the marker's window that the table holds."""
@@ -71,38 +71,38 @@ class Snapshot(Protocol):
         """Return which of these files the table consists of."""
 
     def is_ours(self) -> bool:
-        """Return whether it consists of any file that a feed published."""
+        """Return whether any of its files was published by a feed."""
 
     def refuse(self, schema: pa.Schema) -> str:
-        """Return in words why the table cannot take such rows, even if its schema is changed; empty if it can."""
+        """Return why the table cannot accept such rows even if its schema is changed, or an empty string if it can."""
 
     def schema_changes(self, marker: Marker) -> str:
-        """Return in words how the commit of a marker, the newest of its window, has changed the schema."""
+        """Return in words how the commit of a marker, the newest one of its window, has changed the schema."""
 
     def commit(self, files: Files, marker: Marker) -> Applied:
-        """Change the files in one commit with the marker, and return what it has made of the table.
+        """Change the files in one commit with the marker, and return the table's new version and schema changes.
 
         Raises:
-            ProofError: when it holds other rows than are to be deleted.
-            TableChangedError: when the table is not in this state any more; nothing was changed then.
+            ProofError: when the rows to delete are not those that the table holds.
+            TableChangedError: when the table is no longer in this state; nothing was changed then.
         """
 
 
 class TableFormat(Protocol):
-    """How a table keeps its state; all errors of its library are translated."""
+    """How a table's state is loaded and created; all errors of the format's library are translated."""
 
-    uri: str  # by which people name the table
-    field_ids: FieldIds | None  # of a table that is not made yet
+    uri: str  # the table's name in messages
+    field_ids: FieldIds | None  # of a table that does not exist yet
 
     def location(self) -> str | None:
-        """Return the folder where data files belong; None if they are only staged."""
+        """Return the folder where data files belong, or None if they are only staged."""
 
     def load(self) -> Snapshot | None:
-        """Return the newest state; None if the table is not made yet."""
+        """Return the newest state, or None if the table does not exist yet."""
 
     def create(self, files: Files, marker: Marker) -> Applied:
-        """Make the table with these files in one commit with the marker.
+        """Create the table with these files in one commit with the marker, and return its version.
 
         Raises:
-            TableChangedError: when it is there already.
+            TableChangedError: when it exists already.
         """

@@ -1,4 +1,4 @@
-"""Storage options of fsspec as the libraries that write tables name them."""
+"""Translates fsspec's storage options to the names in libraries that write tables."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ _ICEBERG = {
 def iceberg_io_properties(uri: str, options: Mapping[str, Any]) -> dict[str, str]:
     """Return the options of the store that holds a place, as pyiceberg's FileIO names them."""
     found = {_ICEBERG[name]: text for name, text in table_options(uri, options).items() if name in _ICEBERG}
-    # pyarrow's own client sends parts without a length, which Ceph refuses; s3fs is there, as tasks write through it.
+    # pyarrow's own client sends parts without a length, which Ceph refuses; s3fs is installed, since tasks use it.
     return found | {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"} if uris.scheme_of(uri) == "s3" else found

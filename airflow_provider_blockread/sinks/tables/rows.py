@@ -1,4 +1,4 @@
-"""Publishing into a table of rows: one transaction copies the staged files of a window in the place of its rows."""
+"""Publishing into a table of rows: one transaction replaces a window's rows with those of its staged files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airflow_provider_blockread.sinks.tables.table import Table
 
 
 class RowTable(Table):
-    """A sink of rows that a database keeps; files are staged in the work area, and go once their rows are there."""
+    """A sink for rows in a database; files are staged in the work area, and removed once their rows are published."""
 
     in_place = False
     own_columns = (WINDOW,)
@@ -29,7 +29,7 @@ class RowTable(Table):
         return _RowWriter(self._stores, self._option, name, schema)
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
-        """Remove the staged files, whose rows are in the table, or are not to be."""
+        """Remove the staged files, whose rows are in the table or are not needed, and return their URIs."""
         del window
         for uri in sorted({*keep, *earlier}):
             self._stores.remove(uri)
@@ -38,7 +38,7 @@ class RowTable(Table):
     def _changes(
         self, snapshot: Snapshot | None, new: Sequence[OutputFile], earlier: Earlier, marker: Marker, at: int | None
     ) -> Files:
-        """Return all files: what they replace are all rows of the window."""
+        """Return all files: together they replace all rows of the window."""
         del marker, at
         require_files(self._stores, self.uri, new)
         schema = self._schema(new, snapshot)
@@ -48,10 +48,10 @@ class RowTable(Table):
 
 
 class _RowWriter(ParquetWriter):
-    """Takes what a PostgreSQL table holds."""
+    """Writes staged files with rows that a PostgreSQL table can hold."""
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
-        """Take a batch; a text with a NUL, which the server refuses, is an error that says which row it is."""
+        """Add a batch; refuse a text with a NUL, which the server does not accept, with an error that names the row."""
         if self._schema is None and (problem := misfit(batch.schema)):
             raise FunctionError(problem)
         for name, column in zip(batch.schema.names, batch.columns, strict=True):

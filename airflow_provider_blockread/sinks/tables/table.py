@@ -1,7 +1,7 @@
-"""Publishing into a table of files: tasks write into its own location, and one commit brings exactly the proven files.
+"""Publishing into a table of files: tasks write into its own location, and one commit adds exactly the proven files.
 
-The commit carries the marker of its change. It is made on a state of the table in which the marker was looked for and
-every file to be replaced was seen, and it fails if the table has changed since: then all of this is done again.
+The commit carries the marker of its change. It is based on a state of the table in which the marker was looked for and
+every file to be replaced was found. If the table has changed since, the commit fails, and all of this is repeated.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _SHOWN = 3  # files that a message lists
 
 
 class Table:
-    """A sink of files that a table format names; the format's library is needed on Airflow's side only.
+    """A sink for a table of files; the library of the table format is needed only on Airflow's side.
 
     Args:
         stores: opens the table's location.
-        option: how its files are written.
+        option: tells how its files are written.
         kind: `output`; the quarantine of a table is a directory.
-        make: returns the format, whose library is loaded then.
+        make: loads the format's library, and returns the format.
     """
 
     in_place = True
@@ -71,7 +71,7 @@ class Table:
         return self._make()
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
-        """Return where tasks write, if the table can hold such rows; one that is not there is not made."""
+        """Return where tasks write, after a check that the table can hold such rows; no table is created."""
         snapshot = self._format.load()
         there = () if snapshot is None else snapshot.columns
         columns = known_names(self._option, self.uri, there, self.own_columns)
@@ -86,7 +86,7 @@ class Table:
         return Target(folder=self._format.location() or staging, columns=columns, field_ids=ids)
 
     def writer(self, target: Target, name: AttemptName, schema: pa.Schema | None) -> Writer:
-        """Return a writer that rolls to the next file at `file_bytes`, and reports what its columns hold."""
+        """Return a writer that starts the next file at `file_bytes`, and reports column statistics."""
         named = partial(name.uri, target.folder, suffix=self._option.suffix)
         make = partial(self._writer, named, target)
         return matched_writer(self._option, target.columns, make, schema)
@@ -95,16 +95,16 @@ class Table:
         return parquet_writer(self._stores, self._option, name, schema, target)
 
     def placed(self, output: OutputFile) -> OutputFile:
-        """Return a file as it is: it stays where its task wrote it."""
+        """Return the file unchanged: it stays where its task wrote it."""
         require_data_file(output.uri, self._option.suffix)
         return replace(output, source=output.uri)
 
     def count(self, output: OutputFile) -> int:
-        """Return the number of rows that the file's own footer says; only the footer is read."""
+        """Return the number of rows according to the file's footer; only the footer is read."""
         return int(read_footer(self._stores, output).num_rows)
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
-        """Return one step for all files; none where nothing was or is published."""
+        """Return one step for all files, or no step if nothing was or is published."""
         if not new and not earlier.by_uri:
             return []
         check_partitions(new, self._option, self.uri)
@@ -112,7 +112,7 @@ class Table:
         return [Step(kind="commit", action=action, source="", target=self.uri, size=size, new=new, earlier=earlier)]
 
     def state(self, step: Step, marker: Marker) -> State:
-        """Look for the marker in the table, and for the files that it would name."""
+        """Return the state of a step, by looking for the marker in the table, and for the files to add."""
         snapshot = self._format.load()
         at = None if snapshot is None else snapshot.marker(marker)
         if snapshot is not None and at is not None and _is_past(snapshot, step, marker, at):
@@ -126,7 +126,7 @@ class Table:
         return State.NOT_APPLIED
 
     def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
-        """Make the commit of a step, unless the table has it; without a step, make the location."""
+        """Make the commit of a step, unless the table has it already; without a step, create the location."""
         if not steps:
             still_mine()
             if folder := self._format.location():
@@ -142,14 +142,14 @@ class Table:
                 return Applied(version=snapshot.version, schema_changes=snapshot.schema_changes(marker))
             files = self._changes(snapshot, step.new, step.earlier, marker, at)
             still_mine()
-            if snapshot is None and not files.add:  # a table that was dropped: it holds nothing to be replaced
+            if snapshot is None and not files.add:  # a dropped table has nothing to replace
                 return Applied(version="")
             with suppress(TableChangedError):
                 return self._commit(snapshot, files, marker)
         raise self._busy()
 
     def undo(self, outputs: Earlier, marker: Marker) -> int:
-        """Remove in one commit those of the files that the table consists of; the marker keeps late publishers out."""
+        """Remove files from the table in one commit, whose marker keeps late publishers out; return their number."""
         for _ in self._tries():
             snapshot = self._format.load()
             at = None if snapshot is None else snapshot.marker(marker)
@@ -162,9 +162,9 @@ class Table:
         raise self._busy()
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
-        """Remove what attempts at the window have left that no commit ever named.
+        """Remove files of attempts at the window that no commit ever named, and return their URIs.
 
-        Files that were replaced stay for readers of an earlier version, until the table's owner expires it.
+        Replaced files stay for readers of an earlier version, until the table's owner expires it.
         """
         named = {*keep, *earlier}
         found = [uri for uri, _ in self._stores.list_names(str(self._format.location()), window_prefix(window))]
@@ -174,7 +174,7 @@ class Table:
         return stray
 
     def is_empty(self) -> bool:
-        """Tell whether the table is not there, or was never published into."""
+        """Return whether the table does not exist, or no feed has published into it."""
         snapshot = self._format.load()
         return snapshot is None or not snapshot.is_ours()
 
@@ -184,14 +184,14 @@ class Table:
     def _changes(
         self, snapshot: Snapshot | None, new: Sequence[OutputFile], earlier: Earlier, marker: Marker, at: int | None
     ) -> Files:
-        """Return what is to be changed, or refuse: another writer has changed the window's files."""
+        """Return the changes to commit, or refuse if another writer has changed the window's files."""
         wanted = {file.uri for file in new}
         known = earlier.by_uri
         live = set() if snapshot is None else snapshot.live({*wanted, *known})
         shown = earlier.shown if at is None or Marker.published(at) is None else Marker.published(at)
         published = {file.uri for file in earlier.files.get(shown, ())} if shown is not None else set[str]()
         if snapshot is not None:
-            needed = published | (wanted & known.keys())  # what is carried over is never added a second time
+            needed = published | (wanted & known.keys())  # carried over files must not be added twice
             if gone := sorted(needed - live):
                 rows = sum(known[uri].rows for uri in published | (live & known.keys()))
                 self._require_deletion(snapshot, gone)
@@ -204,7 +204,7 @@ class Table:
         return Files(add=add, remove=[known[uri] for uri in sorted(live - wanted)], schema=schema)
 
     def _schema(self, add: Sequence[OutputFile], snapshot: Snapshot | None) -> pa.Schema | None:
-        """Return the schema of new files, if the table takes it."""
+        """Return the schema of new files, after a check that the table accepts them."""
         schema = read_footer(self._stores, add[0]).schema.to_arrow_schema() if add else None
         if schema is None or snapshot is None:
             return schema
@@ -224,7 +224,7 @@ class Table:
             raise ProofError(msg)
 
     def _require_deletion(self, snapshot: Snapshot, gone: list[str]) -> None:
-        """Refuse a change of files that are gone, unless rows are to be deleted instead, and can be."""
+        """Refuse a change of files that are gone, unless their rows can and may be deleted instead."""
         if self._option.deletes_rows and WINDOW in snapshot.columns:
             return
         offer = (
@@ -254,9 +254,10 @@ class Table:
 
 
 def _is_past(snapshot: Snapshot, step: Step, marker: Marker, at: int) -> bool:
-    """Return whether a table with this marker has made the change of a step, or a later one.
+    """Return whether a table whose newest change has number `at` has made the change of a step, or a later one.
 
-    The marker of a removal may be that of the files in their place, which were published by another name of the table.
+    The number of a removal may also be that of a publication under another name of the table: then the files to remove
+    are still there.
     """
     return at > marker.number or (at == marker.number and not (not step.new and snapshot.live({*step.earlier.by_uri})))
 

@@ -1,4 +1,4 @@
-"""Rows of a window that other writers have put into files of their own, of a Delta table: these are written again."""
+"""Deletes a window's rows that other writers of a Delta table have moved into other files, by rewriting those files."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _OF_INSTANTS = str(Field.from_arrow(pa.field("at", _INSTANT)).type)
 
 
 class RowDeletion:
-    """Writes files of one version again, without the rows of a window; no commit names the new ones yet.
+    """Rewrites files of one version without the rows of a window; a later commit names the new files.
 
     Args:
-        stores: open the table's folder.
-        option: says where that is, and how files are written.
-        table: the version.
+        stores: opens the table's folder.
+        option: tells where the folder is, and how files are written.
+        table: the table at that version.
     """
 
     def __init__(self, stores: Stores, option: DeltaSink, table: DeltaTable) -> None:
@@ -39,18 +39,18 @@ class RowDeletion:
         self._option = replace(option, partition_by=())
         self._folder = uris.canonical(option.uri)
         self._written: list[OutputFile] = []
-        self._unnamed = set[str]()  # files whose paths are in the log as the library does not write them
+        self._unnamed = set[str]()  # files whose paths the log spells differently from the library
         self.replaced: list[str] = []
 
     def rewrite(self, window: str, but: Collection[str]) -> tuple[list[OutputFile], int]:
-        """Return what stands for the files that hold rows of a window, and how many rows these are.
+        """Write new files in place of those with rows of a window; return the new files and the number of rows deleted.
 
         Args:
-            window: its id.
+            window: the window's id.
             but: files that stay as they are.
 
         Raises:
-            ProofError: when rows of a file were deleted by a deletion vector, which a file does not say.
+            ProofError: when rows of a file were deleted by a deletion vector, which the file itself does not show.
         """
         rows = 0
         for uri, partition in self._candidates(window):
@@ -71,7 +71,7 @@ class RowDeletion:
             self._stores.remove(file.uri)
 
     def _candidates(self, window: str) -> Iterator[tuple[str, dict[str, str | None]]]:
-        """Yield the files that may hold such rows, by their statistics, with their partition's values."""
+        """Yield the files that may hold such rows, according to their statistics, with their partition values."""
         columns = self._table.metadata().partition_columns
         for found in pa.table(self._table.get_add_actions(flatten=True)).to_pylist():
             least, most = found.get(f"min.{WINDOW}"), found.get(f"max.{WINDOW}")
@@ -94,9 +94,9 @@ class RowDeletion:
             return sum(pc.sum(_is_of(batch, window)).as_py() or 0 for batch in batches)
 
     def _rest(self, uri: str, window: str) -> list[OutputFile]:
-        """Write the other rows of a file beside it, and return what holds them: nothing, if there are none.
+        """Write the remaining rows of a file into new files, and return these; empty if no rows remain.
 
-        Some readers take the values of partitions from the names of folders.
+        The files are in the same folder, since some readers take partition values from the names of folders.
         """
         name = uris.child(uris.parent(uri), f"rest-{uuid4().hex}")
         target, named = Target(folder=self._folder), lambda number: f"{name}-{number:04d}.parquet"
@@ -116,7 +116,7 @@ class RowDeletion:
             raise
 
     def _as_in_table(self, rows: pa.Schema) -> pa.Schema:
-        """Return the columns of a file with the table's times: Spark's oldest kind of them says of no zone."""
+        """Return the columns of a file with the table's time types: Spark's oldest timestamps state no zone."""
         known = {field.name: str(field.type) for field in self._table.schema().fields}
         types = [_INSTANT if known.get(field.name) == _OF_INSTANTS else plain(field.type) for field in rows]
         return pa.schema([pa.field(name, kind) for name, kind in zip(rows.names, types, strict=True)])
@@ -145,7 +145,7 @@ def _is_of(batch: pa.RecordBatch, window: str) -> pa.BooleanArray:
 
 
 def _text(value: object) -> str | None:
-    """Return a partition's value as the log has it."""
+    """Return a partition value as the log contains it."""
     if value is None:
         return None
     if isinstance(value, bool):

@@ -1,11 +1,11 @@
-"""What a Delta table demands of those who write its files, as far as files cannot be checked against it."""
+"""Rules of a Delta table for its writers that cannot be checked in the files."""
 
 from __future__ import annotations
 
 from deltalake import DeltaTable
 
 _CONSTRAINT = "delta.constraints."
-#: Keys of a field's metadata, and what they make of its column.
+#: Keys of a field's metadata, and the kind of column that they declare.
 _RULES = {
     "delta.invariants": "an invariant of",
     "delta.generationExpression": "the generated",
@@ -14,7 +14,7 @@ _RULES = {
 
 
 def unfollowed_rule(table: DeltaTable, name: str) -> str:
-    """Return in words which rule of a table files would not follow; empty if it has none."""
+    """Return in words the rule of a table that files would not follow, or an empty string if there is none."""
     properties = table.metadata().configuration
     if ruled := sorted(key.removeprefix(_CONSTRAINT) for key in properties if key.startswith(_CONSTRAINT)):
         return f"{name} has a constraint {ruled[0]!r}, which a file cannot be checked against; drop the constraint"

@@ -1,7 +1,7 @@
 """A Delta Lake table, through deltalake, which needs no JVM.
 
-The marker is a transaction of the table's own log: application `blockread/<ledger>/<feed>/<window>`, whose version is
-the number of the change. Without a time of its own it never expires, whatever the table's retention.
+The marker is a transaction in the table's own log: application `blockread/<ledger>/<feed>/<window>`, whose version is
+the number of the change. Since it has no timestamp, it never expires, whatever the table's retention.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from airflow_provider_blockread.sinks.tables.format import Files, TableChangedEr
 from airflow_provider_blockread.storage import Stores, uris
 from airflow_provider_blockread.storage.backends.registry import table_options
 
-_ADDED = "blockread.schema"  # which columns a commit has added
+_ADDED = "blockread.schema"  # key of the columns that a commit has added
 _CHANGE = "blockread.change"
-_RECENT = 100  # versions, among which a commit of just now is looked for
-#: What object stores' errors begin with, in the words of the library: only the text distinguishes them.
+_RECENT = 100  # versions in which a recent commit is looked for
+#: How the library's texts of an object store's errors begin: only the text distinguishes them.
 _DENIED = ("lacked the necessary privileges", "lacked valid authentication credentials")
 
 
@@ -38,14 +38,14 @@ class DeltaLake:
     """The table at a place.
 
     Args:
-        stores: have the credentials of the place.
-        option: where it is, and the properties of a table that is made.
+        stores: has the credentials for the place.
+        option: tells where the table is, and the properties of a table that is created.
     """
 
     field_ids = None
 
     def __init__(self, stores: Stores, option: DeltaSink, access: Access) -> None:
-        del access  # a table's directory is all there is to reach
+        del access  # a Delta table has no catalog
         self.uri = uris.canonical(option.uri)
         self._properties = dict(option.properties)
         self.partition_by = list(option.partition_by)
@@ -55,11 +55,11 @@ class DeltaLake:
         self._options = table_options(self.uri, stores.options_of(self.uri))
 
     def location(self) -> str:
-        """Return the folder of the table: its files are directly in it."""
+        """Return the folder of the table, which directly contains its files."""
         return self.uri
 
     def load(self) -> _State | None:
-        """Return the newest state; None if no table is there."""
+        """Return the newest state, or None if the table does not exist."""
         with self.explained():
             try:
                 return _State(self, DeltaTable(self._root, storage_options=self._options))
@@ -67,7 +67,7 @@ class DeltaLake:
                 return None
 
     def create(self, files: Files, marker: Marker) -> Applied:
-        """Make the table; its columns may all hold nulls."""
+        """Create the table, with nullable columns only."""
         with self.explained():
             try:
                 create_table_with_add_actions(
@@ -99,12 +99,12 @@ class DeltaLake:
         return AddAction(path, file.size, values, _ms(marker), data_change=True, stats=json.dumps(kept))
 
     def path_of(self, uri: str) -> str:
-        """Return a file's path as the log has it."""
+        """Return a file's path as the log spells it."""
         return uris.relative_to(uri, self.uri) or uri
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Translate errors of the library in the body."""
+        """Translate errors that the library raises in the body."""
         try:
             yield
         except (DeltaError, OSError) as error:
@@ -136,7 +136,7 @@ class _State:
 
     def live(self, files: Collection[str]) -> set[str]:
         """Return which files this version consists of."""
-        names = set(map(uris.name_of, files))  # most files are of others, and are passed over by a look at their name
+        names = set(map(uris.name_of, files))  # most files are others', which the name alone rules out
         here = [uri for uri in self._table.file_uris() if uri.rpartition("/")[2] in names] if files else []
         found = set(map(uris.canonical, here)).intersection(files)
         if found and "deletionVectors" in (self._table.protocol().writer_features or ()):
@@ -145,11 +145,11 @@ class _State:
         return found
 
     def is_ours(self) -> bool:
-        """Return whether any file of this version has a name that a task gives."""
+        """Return whether a feed has published any file of this version, judging by its name."""
         return any(path.rpartition("/")[2].startswith(FILE_PREFIX) for path in self._table.file_uris())
 
     def refuse(self, schema: pa.Schema) -> str:
-        """Return in words what the table demands of rows, and these do not fulfil."""
+        """Return in words which demand of the table these rows do not meet, or an empty string."""
         name = self._lake.uri
         if rule := unfollowed_rule(self._table, name):
             return rule
@@ -159,7 +159,7 @@ class _State:
         return self._compared().refuse(schema)
 
     def schema_changes(self, marker: Marker) -> str:
-        """Return what the table's log says was added for this change, by tries that died, too."""
+        """Return the columns that were added for this change according to the table's log, even by tries that died."""
         added = self._table.transaction_version(_schema_application(marker))
         return "" if added is None else ", ".join(self._notes(marker))
 
@@ -173,7 +173,7 @@ class _State:
         )
 
     def commit(self, files: Files, marker: Marker) -> Applied:
-        """Append the next version, if this is still the newest one."""
+        """Append the next version if this one is still the newest, and return it."""
         lake = self._lake
         if (files.remove or files.delete) and self._table.metadata().configuration.get("delta.appendOnly") == "true":
             msg = (
@@ -200,7 +200,7 @@ class _State:
         return Applied(version=str(int(self.version) + 1 + added), schema_changes=changes)
 
     def _require_race(self, error: CommitFailedError, version: int) -> None:
-        """Refuse a table that the library does not commit to although nobody else has committed meanwhile."""
+        """Refuse a table to which the library cannot commit although nobody else has committed meanwhile."""
         newest = self._lake.load()
         if newest is not None and int(newest.version) <= version:
             why = _first_line(error)
@@ -209,7 +209,7 @@ class _State:
 
     @contextmanager
     def _without_rows(self, files: Files) -> Iterator[tuple[Sequence[OutputFile], Sequence[str]]]:
-        """Give the files to add and the URIs of those to remove, with rows that are to be deleted among them."""
+        """Yield the files to add and the URIs of those to remove, including files rewritten to delete rows."""
         if files.delete is None:
             yield files.add, [file.uri for file in files.remove]
             return
@@ -224,10 +224,10 @@ class _State:
             raise
 
     def _add_columns(self, schema: pa.Schema | None, marker: Marker) -> tuple[bool, str]:
-        """Add the columns that rows have and the table lacks, in a commit before theirs, if any; return in words which.
+        """Add the columns that the table lacks, in a separate commit; return whether there was one, and all changes.
 
-        If that is the last thing done, the table has columns without values. A transaction of the log says whose they
-        are, and the next change of the window returns them with its own.
+        After a crash between the two commits the table has columns without values. A transaction in the log says which
+        window they belong to, and the window's next change returns them with its own.
         """
         evolution = self._compared().evolution(schema)
         before = self._added_before(marker)
@@ -242,12 +242,12 @@ class _State:
         return bool(evolution), ", ".join(filter(None, (*before, str(evolution))))
 
     def _added_before(self, marker: Marker) -> list[str]:
-        """Return what tries at the window have added that published no rows after it."""
+        """Return the columns, in words, that earlier tries have added for the window without publishing rows."""
         added = self._table.transaction_version(_schema_application(marker))
         return [] if added is None or added <= (self.marker(marker) or 0) else self._notes(marker)
 
     def _notes(self, marker: Marker) -> list[str]:
-        """Return what the log says was added for a window between the change before this one and its own, in order."""
+        """Return what was added for a window since its previous change, according to the log, in order."""
         ours = {key: text for key, text in marker.noted.items() if key != _CHANGE}
         notes: list[str] = []
         for found in self._table.history(_RECENT):
@@ -264,12 +264,12 @@ def _application(marker: Marker) -> str:
 
 
 def _schema_application(marker: Marker) -> str:
-    """Return the application whose transaction says that columns were added for a window, and by which change."""
+    """Return the application whose transaction records which change of a window has added columns."""
     return f"{_application(marker)}/schema"
 
 
 def _properties(marker: Marker) -> CommitProperties:
-    """Return what goes into the commit; the library does not repeat it, as it would not look for the files again."""
+    """Return the properties of the commit, without retries by the library, which would not look for the files again."""
     return CommitProperties(
         custom_metadata=marker.noted,
         max_commit_retries=0,

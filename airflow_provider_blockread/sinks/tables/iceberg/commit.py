@@ -29,8 +29,8 @@ class HeldFile(NamedTuple):
     """A data file of a table.
 
     Attributes:
-        file: as its manifest describes it.
-        manifest: the path of that manifest; empty where it is not known.
+        file: the file as its manifest describes it.
+        manifest: the path of that manifest; empty if it is not known.
     """
 
     file: DataFile
@@ -38,13 +38,13 @@ class HeldFile(NamedTuple):
 
 
 class Change(Transaction):
-    """A transaction that computes the metadata once for each update; the library copies all of them on each access."""
+    """A transaction that applies each update to the metadata once; the library reapplies all of them at each access."""
 
     _computed: tuple[tuple[TableUpdate, ...], TableMetadata] | None = None
 
     @property
     def table_metadata(self) -> TableMetadata:
-        """The table's metadata with the updates so far."""
+        """The table's metadata with all updates so far."""
         if self._computed is None or self._computed[0] is not self._updates:
             self._computed = self._updates, super().table_metadata
         return self._computed[1]
@@ -53,10 +53,10 @@ class Change(Transaction):
 def commit_files(
     change: Transaction, stores: Stores, files: Files, removed: list[HeldFile], marker: Marker, new: Evolution
 ) -> Table:
-    """Commit files, columns that they need and the marker; return the table as it is then.
+    """Commit the files, the columns that they need and the marker, and return the new table.
 
     Raises:
-        ProofError: when the columns of a file have other ids than the table's.
+        ProofError: when the columns of a file have different ids than the table's.
     """
     noted = marker.noted
     if new:
@@ -65,7 +65,7 @@ def commit_files(
             schema.union_by_name(new.fields)
     metadata = change.table_metadata
     kept = {property_of(marker): str(marker.number)}
-    if _MAPPING not in metadata.properties:  # by which columns of files without ids are found
+    if _MAPPING not in metadata.properties:  # readers need it for files without ids
         kept[_MAPPING] = metadata.schema().name_mapping.model_dump_json()
     change.set_properties(kept)
     if files.delete:
@@ -80,7 +80,7 @@ def commit_files(
 
 
 def _replace_files(snapshot: UpdateSnapshot, removed: list[HeldFile], added: list[DataFile]) -> None:
-    """Remove and add files; only the manifests of removed ones are read, where the library would read every one."""
+    """Remove and add files; only the manifests of removed files are read, while the library would read all of them."""
     paths = {held.manifest for held in removed}
 
     def reads(_: int) -> Callable[[ManifestFile], bool]:
@@ -96,10 +96,10 @@ def _replace_files(snapshot: UpdateSnapshot, removed: list[HeldFile], added: lis
 
 
 def _delete_rows(change: Transaction, deletion: Deletion, noted: dict[str, str]) -> None:
-    """Delete the rows of a window, those of its own files too, in snapshots of the same commit."""
+    """Delete all rows of a window, including those in its own files, in snapshots of the same commit."""
     known = {one.snapshot_id for one in change.table_metadata.snapshots}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that there are no such rows, or that files are written again: both are seen
+        warnings.simplefilter("ignore")  # about missing rows and rewritten files: the check below covers both
         change.delete(f"{WINDOW} == '{deletion.window}'", snapshot_properties=noted)
     made = [one.summary for one in change.table_metadata.snapshots if one.snapshot_id not in known]
     rows = [(one["deleted-records"] or "0", one["added-records"] or "0") for one in made if one is not None]
@@ -107,7 +107,7 @@ def _delete_rows(change: Transaction, deletion: Deletion, noted: dict[str, str])
 
 
 def version_of(table: Table) -> str:
-    """Return the id of the newest snapshot; empty without one."""
+    """Return the id of the newest snapshot, or an empty string without one."""
     snapshot = table.current_snapshot()
     return "" if snapshot is None else str(snapshot.snapshot_id)
 
@@ -118,7 +118,7 @@ def property_of(marker: Marker) -> str:
 
 
 def _is_settled(name: str, value: str, marker: Marker) -> bool:
-    """Return whether a property is a marker of the same ledger which that has recorded."""
+    """Return whether a property is the marker of another window's change that the same ledger has recorded."""
     start = f"{_PREFIX}{marker.ledger}."
     if not name.startswith(start) or name == property_of(marker):
         return False
@@ -127,5 +127,5 @@ def _is_settled(name: str, value: str, marker: Marker) -> bool:
 
 
 def number_of(text: str | None) -> int | None:
-    """Return the number of a marker; None if a property holds none."""
+    """Return the number of a marker, or None if the property does not hold one."""
     return int(text) if text is not None and text.isdecimal() else None

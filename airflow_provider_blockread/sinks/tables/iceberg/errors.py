@@ -1,4 +1,4 @@
-"""What an error of a catalog, or of the store that it names, means for the task that met it."""
+"""What an error of a catalog, or of the store that it names, means for the task that got it."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _REFUSALS = (
     UnauthorizedError,
     ValidationError,
 )
-#: Whose errors that are none of these say that something failed, or changed in between.
+#: Libraries whose other errors mean that something failed or changed meanwhile.
 _LIBRARIES = frozenset({"hive_metastore", "pyiceberg", "sqlalchemy", "thrift"})
 
 
 def explained(error: Exception, table: str, access: str) -> BlockReadError | None:
-    """Return the error of this package that says what to do about another one; None if that is of something else.
+    """Return this package's error for an error of catalog or store, or None if it is neither's.
 
     Args:
-        error: its text is left out, as it may quote a URL with its password.
+        error: the error, whose text is left out, as it may quote a URL with a password.
         table: the name of the table.
-        access: what says how to reach the catalog.
+        access: the name of what says how to reach the catalog, for the message.
     """
     why = (isinstance(error, OSError) and error.strerror) or type(error).__name__
     if _is_refused(error):
@@ -50,7 +50,7 @@ def explained(error: Exception, table: str, access: str) -> BlockReadError | Non
 
 
 def _is_refused(error: Exception) -> bool:
-    """Return whether an error is one that retrying cannot heal: of access, or about what was asked for."""
+    """Return whether an error is one that a retry cannot fix: of access, or of the request itself."""
     fault = fault_of(error)
     by_service = fault is not None and fault.kind in {"denied", "expired", "refused"}
     return by_service or isinstance(error, (PermissionError, *_REFUSALS))

@@ -1,7 +1,7 @@
-"""Files as a commit to an Iceberg table adds them: what their footers say, by the ids of its columns, and partitions.
+"""Files as a commit adds them to an Iceberg table: with statistics from their footers, by column id, and partitions.
 
-Partitions are not taken from the files' own bounds, as pyiceberg does: there are none of buckets, nor of long texts.
-The task that wrote a file reports them.
+Partitions are not taken from the files' own bounds, as pyiceberg does: buckets and long texts have no bounds. Instead,
+the task that wrote a file reports them.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from airflow_provider_blockread.storage import Stores
 
 
 def written(partition: Partition) -> str:
-    """Return a partition as an option has it: `day`, `day(at)`, `bucket(16, id)`."""
+    """Return a partition as an option spells it: `day`, `day(at)`, `bucket(16, id)`."""
     width = f"{partition.width}, " if partition.width else ""
     return partition.column if partition.is_plain else f"{partition.transform}({width}{partition.column})"
 
 
 def partitions_of(table: Table) -> list[str]:
-    """Return by what a table is partitioned, in the same words."""
+    """Return the partitions of a table, spelled as in an option."""
     return [written(_partition(field, table.schema())) for field in table.spec().fields]
 
 
 def add_partitions(made: Transaction, partitions: Sequence[Partition]) -> None:
-    """Partition a table that is being made."""
+    """Partition a table that is being created."""
     with made.update_spec() as spec:
         for one in partitions:
             transform = f"{one.transform}[{one.width}]" if one.width else one.transform
@@ -57,17 +57,17 @@ def add_partitions(made: Transaction, partitions: Sequence[Partition]) -> None:
 
 
 def field_ids(metadata: TableMetadata) -> FieldIds:
-    """Return the ids that a table gives its columns."""
+    """Return the ids that a table gives its columns, and the last one in use."""
     return FieldIds(mapping=metadata.schema().name_mapping.model_dump_json(), last=metadata.last_column_id)
 
 
 def data_files(stores: Stores, metadata: TableMetadata, files: Sequence[OutputFile]) -> Iterator[DataFile]:
     """Yield files with their statistics and partitions; each footer is read.
 
-    pyiceberg's own function for this looks at the table's columns again for each file, and not at the ids in files.
+    pyiceberg's own function for this converts the table's columns again for each file, and ignores the ids in files.
 
     Raises:
-        ProofError: when the columns of a file have other ids than the table's.
+        ProofError: when the columns of a file have different ids than the table's.
     """
     spec, schema = metadata.spec(), metadata.schema()
     ids, known = field_ids(metadata), list[pa.Schema]()
@@ -80,7 +80,7 @@ def data_files(stores: Stores, metadata: TableMetadata, files: Sequence[OutputFi
             known.append(found)
         try:
             said = data_file_statistics_from_parquet_metadata(footer, plan, paths)
-        except OverflowError:  # the bounds of a time are outside of the years that Python has
+        except OverflowError:  # a bound is outside of the years that Python supports
             said = data_file_statistics_from_parquet_metadata(footer, dict(_without_times(plan)), paths)
         yield DataFile.from_args(
             content=DataFileContent.DATA,
@@ -94,14 +94,14 @@ def data_files(stores: Stores, metadata: TableMetadata, files: Sequence[OutputFi
 
 
 def _without_times(plan: Mapping[int, StatisticsCollector]) -> Iterator[tuple[int, StatisticsCollector]]:
-    """Yield a plan of statistics that has no bounds of times."""
+    """Yield a plan of statistics without bounds of times."""
     for number, column in plan.items():
         is_time = isinstance(column.iceberg_type, (DateType, TimestampType, TimestamptzType))
         yield number, replace(column, mode=MetricsMode(MetricModeTypes.COUNTS)) if is_time else column
 
 
 def _require_ids(found: pa.Schema, ids: FieldIds, file: OutputFile) -> None:
-    """Refuse a file by whose ids readers would find other columns; one without any is read by names."""
+    """Refuse a file whose ids would lead readers to wrong columns; a file without ids is read by names."""
     carried = ids_of(found)
     if any(number is not None for number in carried) and carried != ids_of(with_ids(found, ids)):
         msg = (

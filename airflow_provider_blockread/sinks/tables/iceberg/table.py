@@ -1,8 +1,8 @@
 """An Apache Iceberg table in any catalog that pyiceberg loads.
 
-The marker of a change is a property of the table, set in the same commit, since snapshots expire: its name has ledger
-and window, its value is the number of the change. A later commit drops those that the ledger has recorded. The summary
-of each snapshot says whose it is, for people.
+The marker of a change is a property of the table, set in the same commit, since snapshots expire. Its name contains
+ledger and window, its value is the number of the change. A later commit drops markers that the ledger has recorded. For
+people, the summary of each snapshot names its window.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _RETRIES = "commit.retry.num-retries"
 
 
 class IcebergTable:
-    """The table of a name in a catalog.
+    """A table in a catalog, by name.
 
     Args:
-        stores: have the credentials of the table's folder.
-        option: names catalog and table, and describes a table that is made.
-        access: what the catalog's connection holds.
+        stores: has the credentials for the table's folder.
+        option: names catalog and table, and describes a table that is created.
+        access: the fields of the catalog's connection, by connection id.
     """
 
     field_ids = FieldIds()
@@ -73,7 +73,7 @@ class IcebergTable:
         self._loaded: Catalog | None = None
 
     def location(self) -> str:
-        """Return the folder of the table's data files; of a table that is not made yet, the one it will have."""
+        """Return the folder of the table's data files, or the future one if the table does not exist yet."""
         with self.explained():
             try:
                 place = self._catalog.load_table(self._option.uri).location()
@@ -82,7 +82,7 @@ class IcebergTable:
         return uris.child(uris.canonical(place), "data")
 
     def load(self) -> _State | None:
-        """Return the newest state; None if the catalog has no such table."""
+        """Return the newest state, or None if the catalog has no such table."""
         with self.explained():
             try:
                 return _State(self, self._catalog.load_table(self._option.uri))
@@ -90,11 +90,11 @@ class IcebergTable:
                 return None
 
     def create(self, files: Files, marker: Marker) -> Applied:
-        """Make the table, and its namespace, in the folder where its files are already."""
+        """Create the table, and its namespace if needed, in the folder that already has its files."""
         with self.explained():
             try:
                 return self._created(files, marker)
-            except NoSuchNamespaceError:  # few accounts may make one
+            except NoSuchNamespaceError:  # only then, as few accounts may create namespaces
                 self._make_namespace()
                 return self._created(files, marker)
 
@@ -111,14 +111,14 @@ class IcebergTable:
         except (TableAlreadyExistsError, CommitFailedException) as error:
             raise TableChangedError from error
         except ValueError as error:
-            if isinstance(error, OSError):  # an answer of the catalog that is no JSON
+            if isinstance(error, OSError):  # the catalog's answer is not JSON
                 raise
             msg = f"{self.uri}: pyiceberg does not make such a table ({error}); correct properties or partition_by"
             raise OptionsError(msg) from error
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Translate errors of catalog and store in the body."""
+        """Translate errors that catalog or store raise in the body."""
         try:
             yield
         except Exception as error:
@@ -136,12 +136,12 @@ class IcebergTable:
                 why = type(error).__name__
                 msg = f"{self.uri}: pyiceberg cannot load this catalog ({why}); correct {self._access_place}"
                 raise OptionsError(msg) from error
-            weakref.finalize(self, self._loaded.close)  # else a database would keep connections of every window
+            weakref.finalize(self, self._loaded.close)  # otherwise connections of every window would stay open
         return self._loaded
 
     @property
     def _access_place(self) -> str:
-        """What says how to reach the catalog."""
+        """The name of what says how to reach the catalog, for messages."""
         conn_id = self._option.catalog_conn_id
         if self._knows_connection:
             return f"its properties or connection {conn_id!r}"
@@ -158,7 +158,7 @@ class IcebergTable:
             return
 
     def _location_to_be(self) -> str:
-        """Return the folder that the catalog gives the table, which it says for one that is not kept."""
+        """Return the folder that the catalog would give the table, from a table created only in memory."""
         columns = pa.schema([("value", pa.string())])
         try:
             staged = self._catalog.create_table_transaction(self._option.uri, schema=columns)
@@ -173,7 +173,7 @@ class _State:
 
     def __init__(self, lake: IcebergTable, table: Table) -> None:
         self._lake, self._table = lake, table
-        self._held = dict[str, HeldFile | None]()  # by URI; None of files that are known to be in no manifest
+        self._held = dict[str, HeldFile | None]()  # by URI; None for files known to be in no manifest
         self.version = version_of(table)
         self.columns = tuple(field.name for field in table.schema().fields)
         self.needed = tuple(field.name for field in table.schema().fields if field.required)
@@ -184,14 +184,14 @@ class _State:
         return field_ids(self._table.metadata)
 
     def marker(self, marker: Marker) -> int | None:
-        """Return the number in the window's property, or in the newest snapshot of the window."""
+        """Return the number of the window's newest change, from its property or its newest snapshot, if any."""
         kept = number_of(self._table.properties.get(property_of(marker)))
         if kept is not None:
             return kept
         return number_of(self._noted(marker).get("blockread.change"))
 
     def _noted(self, marker: Marker) -> dict[str, str]:
-        """Return what the newest snapshot of the window says of itself."""
+        """Return what the summary of the window's newest snapshot contains about the change."""
         for snapshot in reversed(self._table.metadata.snapshots):
             noted = {} if snapshot.summary is None else snapshot.summary.additional_properties
             named = (noted.get("blockread.ledger"), noted.get("blockread.window"))
@@ -204,11 +204,11 @@ class _State:
         return set(self._found(files))
 
     def is_ours(self) -> bool:
-        """Return whether any file of this state has a name that a task gives."""
+        """Return whether a feed has published any file of this state, judging by its name."""
         return any(uris.name_of(held.file.file_path).startswith(FILE_PREFIX) for held in self._files())
 
     def refuse(self, schema: pa.Schema) -> str:
-        """Return in words what the table demands of rows, and these do not fulfil."""
+        """Return in words which demand of the table these rows do not meet, or an empty string."""
         found = partitions_of(self._table)
         if found != [written(partition) for partition in self._lake.partitions]:
             return (
@@ -218,7 +218,7 @@ class _State:
         return self._compared().refuse(schema)
 
     def schema_changes(self, marker: Marker) -> str:
-        """Return what the newest snapshot of the window says of the schema."""
+        """Return the schema changes in the summary of the window's newest snapshot."""
         noted = self._noted(marker)
         return noted.get(EVOLVED, "") if noted.get("blockread.change") == str(marker.number) else ""
 
@@ -234,9 +234,9 @@ class _State:
         )
 
     def commit(self, files: Files, marker: Marker) -> Applied:
-        """Make the next state, if this is still the newest one."""
+        """Commit the next state if this one is still the newest, and return it."""
         table = self._table
-        # For this object alone: the library's own retries would not look for the marker.
+        # Only for this object: the library's own retries would not look for the marker.
         once = {**table.metadata.properties, _RETRIES: "0"}
         table.metadata = table.metadata.model_copy(update={"properties": once})
         with self._lake.explained():
@@ -250,7 +250,7 @@ class _State:
         return Applied(version=version_of(made), schema_changes=str(evolution))
 
     def _found(self, files: Collection[str]) -> dict[str, HeldFile]:
-        """Return the data files of these URIs, but those of which rows were deleted."""
+        """Return the data files with these URIs, except those from which rows were deleted."""
         if wanted := set(files) - self._held.keys():
             self._held.update(dict.fromkeys(wanted))
             for found in self._files(wanted):
@@ -260,9 +260,9 @@ class _State:
         return {uri: held for uri in files if (held := self._held[uri])}
 
     def _snapshots_without(self, files: Collection[str]) -> set[int]:
-        """Return the snapshots that have added none of the files: those of other windows, and of other writers.
+        """Return the snapshots that cannot have added any of the files: those of other windows, and of other writers.
 
-        One that was picked from elsewhere has files of another snapshot.
+        Cherry-picked snapshots are excluded, since they contain files of another snapshot.
         """
         windows = {uris.name_of(uri).removeprefix(FILE_PREFIX).partition("-")[0] for uri in files}
         noted = ((one.snapshot_id, one.summary) for one in self._table.metadata.snapshots)
@@ -274,7 +274,7 @@ class _State:
         }
 
     def _files(self, wanted: Collection[str] | None = None) -> Iterator[HeldFile]:
-        """Yield the data files, or of those only some, among which are all that are wanted."""
+        """Yield all data files, or a part of them that includes all wanted ones."""
         snapshot = self._table.current_snapshot()
         if snapshot is None:
             return

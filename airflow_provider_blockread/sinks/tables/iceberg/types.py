@@ -1,4 +1,4 @@
-"""The types of an Iceberg table's columns for those of rows, and which of them may take another one's place."""
+"""The column types of an Iceberg table for the types of rows, and which types can be widened to others."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from airflow_provider_blockread.sinks.columnar.field_ids import without_ids
 
 
 def fits(field: pa.Field, table: Schema, of_table: IcebergType) -> bool:
-    """Return whether a column holds all such values as they are; files may be narrower than their table."""
+    """Return whether a table's column holds all values of a field unchanged; files may be narrower than their table."""
     held = column_type(field, table)
     return held is not None and (str(held) == str(of_table) or widens(held, of_table))
 
 
 def column_type(field: pa.Field, table: Schema) -> IcebergType | None:
-    """Return the type of such values; None if a field inside them is not in the table."""
+    """Return the Iceberg type of a field, or None if a nested field is not in the table."""
     try:
         by_name = without_ids(pa.schema([field]))
         return pyarrow_to_schema(by_name, name_mapping=table.name_mapping).fields[0].field_type
@@ -26,7 +26,7 @@ def column_type(field: pa.Field, table: Schema) -> IcebergType | None:
 
 
 def widens(narrow: IcebergType, wide: IcebergType | None) -> bool:
-    """Return whether a type may take another one's place in a table, as Iceberg has it."""
+    """Return whether Iceberg allows a column to be widened from one type to the other."""
     if isinstance(narrow, DecimalType) and isinstance(wide, DecimalType):
         return narrow.scale == wide.scale and narrow.precision < wide.precision
     return (str(narrow), str(wide)) in {("int", "long"), ("float", "double")}

@@ -1,4 +1,4 @@
-"""Transactions with a PostgreSQL database, one after the other on one connection: to make one takes 40 ms or more."""
+"""Transactions with a PostgreSQL database that reuse one connection, since opening one takes 40 ms or more."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from adbc_driver_postgresql import dbapi
 
 
 class Connections:
-    """The connections to a database; the one that is kept between transactions is closed with this object.
+    """The connections to a database; one is kept open between transactions, and closed with this object.
 
     Args:
-        url: of the database.
+        url: the URL of the database.
     """
 
     def __init__(self, url: str) -> None:
@@ -22,10 +22,10 @@ class Connections:
 
     @contextmanager
     def transaction(self) -> Iterator[dbapi.Cursor]:
-        """Give a transaction that is committed at the end of the body; within another one, on another connection.
+        """Yield a transaction that is committed at the end of the body; nested transactions use another connection.
 
         Raises:
-            Error: of the driver; the connection is not used any more then.
+            Error: of the driver; the connection is then no longer used.
         """
         connection = self._taken()
         try:

@@ -7,17 +7,17 @@ from adbc_driver_manager import Error
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.sinks.tables.format import TableChangedError
 
-_LOST_RACE = {"40001", "40P01", "42P06", "42P07", "42P01"}  # serialization, deadlock; what was made or dropped just now
+_LOST_RACE = {"40001", "40P01", "42P06", "42P07", "42P01"}  # serialization, deadlock; created or dropped meanwhile
 _MADE_MEANWHILE = ("pg_type_typname_nsp_index", "pg_namespace_nspname_index")  # a table or schema, by others
-#: About values, constraints and limits; columns of views and partition keys stay, generated ones take no value, and
-#: triggers and functions of the table's owner refuse in classes of their own.
+#: About values, constraints and limits; about columns that cannot be changed (in views or partition keys) or written
+#: (generated ones); and from triggers and functions of the table's owner, which have their own classes.
 _ROWS = ("22", "23", "54", "P0", "0A000", "42P10", "42P16", "428C9")
 _SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
 _DISK_FULL = "53100"
 
 
 def explained(uri: str, error: Error) -> Exception:
-    """Return what an error of the driver means for a commit to the table of this URI."""
+    """Return the error to raise for an error of the driver in a commit to the table with this URI."""
     code, why = error.sqlstate or "", _first_line(error)
     if code in _LOST_RACE or any(index in str(error) for index in _MADE_MEANWHILE):
         return TableChangedError()
@@ -35,6 +35,6 @@ def explained(uri: str, error: Error) -> Exception:
 
 
 def _first_line(error: Error) -> str:
-    """Return what the server says, without what the driver says around it."""
+    """Return the first line of the server's message, without the driver's additions."""
     text = str(error).partition("ERROR:")[2] or str(error)
     return text.strip().partition("\n")[0]

@@ -1,17 +1,17 @@
-"""Statements of the commit to a PostgreSQL table, and what they find."""
+"""SQL statements of the commit to a PostgreSQL table, and the rows that they return."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Makes the table of windows.
+#: Creates the table of windows.
 MAKE_WINDOWS = """
 CREATE TABLE IF NOT EXISTS {windows} (
     table_name text NOT NULL, window_id text NOT NULL, table_oid oid NOT NULL, ledger text NOT NULL, feed text NOT NULL,
     change integer NOT NULL, files jsonb NOT NULL, schema_changes text NOT NULL, changed_at timestamptz NOT NULL,
     PRIMARY KEY (table_name, window_id)
 )"""
-#: Records a change of a window, if its row is still as it was seen.
+#: Records a change of a window if its row is still as it was last seen.
 RECORD = """
 INSERT INTO {windows} AS held
     (table_name, window_id, table_oid, ledger, feed, change, files, schema_changes, changed_at)
@@ -33,7 +33,7 @@ class Column:
     """A column of the table."""
 
     type: str
-    needed: bool  # has no default, and must not be null
+    needed: bool  # must not be null, and has no default
     indexed: bool
 
 
@@ -41,7 +41,7 @@ class Column:
 class Held:
     """The row of a window in the table of windows."""
 
-    oid: int  # of the table that it was written for
+    oid: int  # of the table for which it was written
     ledger: str
     change: int
     files: frozenset[str]
@@ -49,5 +49,5 @@ class Held:
 
 
 def quoted(name: str) -> str:
-    """Return a name as it stands in a statement."""
+    """Return a name quoted for a statement."""
     return '"' + name.replace('"', '""') + '"'

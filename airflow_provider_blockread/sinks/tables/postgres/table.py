@@ -1,9 +1,9 @@
 """A table of a PostgreSQL database, through ADBC: a commit is one transaction, which copies the rows of staged files.
 
 Each row has the id of its window. The marker of a change is the window's row in the table
-`blockread_windows` of the same schema, written first in the transaction: it is locked then, so that of two publishers
-of a window one waits, and finds the other's change. It holds for the table as it is: one that was dropped and made
-again under the same name has no windows.
+`blockread_windows` of the same schema. It is written first in the transaction, which locks it: of two publishers of a
+window, one waits and then finds the other's change. It belongs to the table's current oid: a table that was dropped and
+created again under the same name has no windows.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _WINDOWS = "blockread_windows"
 
 
 class PostgresTable:
-    """The table of a name in a database.
+    """A table in a database, by name.
 
     Args:
-        stores: open the staged files.
+        stores: opens the staged files.
         option: names table and database.
-        access: what the database's connection holds.
+        access: the fields of the database's connection, by connection id.
     """
 
     field_ids = None
@@ -56,16 +56,16 @@ class PostgresTable:
         self.windows = f"{quoted(self.schema)}.{_WINDOWS}"
 
     def location(self) -> None:
-        """Return None: tasks stage files in the work area."""
+        """Return None, because tasks stage files in the work area."""
 
     def load(self) -> _State | None:
-        """Return the newest state; None if the table is not there."""
+        """Return the newest state, or None if the table does not exist."""
         with self.transaction() as cursor:
             oid = self.oid(cursor)
             return None if oid is None else _State(self, oid, self.columns(cursor))
 
     def create(self, files: Files, marker: Marker) -> Applied:
-        """Make the table, and its schema, with an index by which the rows of a window are found."""
+        """Create the table, with its schema if needed, and with an index on the window of its rows."""
         rows = files.schema or pa.schema([])
         columns = [f"{quoted(field.name)} {column_type(field.type)}" for field in rows]
         with self.transaction() as cursor:
@@ -82,20 +82,20 @@ class PostgresTable:
         return Applied(version=version)
 
     def oid(self, cursor: dbapi.Cursor) -> int | None:
-        """Return the number of the table in the database; None if it is not there."""
+        """Return the oid of the table, or None if it does not exist."""
         cursor.execute("SELECT to_regclass($1)::oid::bigint", parameters=(self.quoted,))
         found: int | None = _one(cursor)
         return found
 
     def columns(self, cursor: dbapi.Cursor) -> dict[str, Column]:
-        """Return the columns of the table."""
+        """Return the columns of the table, by name."""
         cursor.execute(COLUMNS, parameters=(self.quoted,))
         return {
             name: Column(type=kind, needed=needed, indexed=indexed) for name, kind, needed, indexed in cursor.fetchall()
         }
 
     def held(self, cursor: dbapi.Cursor, window: str) -> Held | None:
-        """Return what the table of windows has of a window."""
+        """Return a window's row in the table of windows, or None."""
         cursor.execute("SELECT to_regclass($1) IS NULL", parameters=(self.windows,))
         if _one(cursor):
             return None
@@ -108,7 +108,7 @@ class PostgresTable:
         return Held(oid=oid, ledger=ledger, change=change, files=frozenset(json.loads(files)), schema_changes=changes)
 
     def has_windows(self, oid: int) -> bool:
-        """Return whether rows of any window were ever published into the table."""
+        """Return whether rows of any window were ever published into the table with this oid."""
         with self.transaction() as cursor:
             cursor.execute("SELECT to_regclass($1) IS NULL", parameters=(self.windows,))
             if _one(cursor):
@@ -118,10 +118,10 @@ class PostgresTable:
             return bool(_one(cursor))
 
     def copy(self, cursor: dbapi.Cursor, files: Files, window: str, columns: dict[str, Column]) -> None:
-        """Append the rows of files."""
+        """Append the rows of files to the table."""
         rows = sent(files.schema, {name: column.type for name, column in columns.items()})
         schema = rows.append(pa.field(WINDOW, pa.string()))
-        failed: list[Exception] = []  # the driver would give its words alone
+        failed: list[Exception] = []  # errors while reading, of which the driver would keep only the text
 
         def batches() -> Iterator[pa.RecordBatch]:
             try:
@@ -141,7 +141,7 @@ class PostgresTable:
 
     @contextmanager
     def transaction(self) -> Iterator[dbapi.Cursor]:
-        """Give a transaction that is committed at the end of the body.
+        """Yield a transaction that is committed at the end of the body.
 
         Raises:
             TableChangedError: when another writer was first; nothing was changed then.
@@ -154,10 +154,10 @@ class PostgresTable:
 
 
 class _State:
-    """The table as it was found."""
+    """One state of the table."""
 
     field_ids = None
-    needed = ()  # the database looks for nulls itself
+    needed = ()  # the database itself checks for nulls
 
     def __init__(self, table: PostgresTable, oid: int, columns: dict[str, Column]) -> None:
         self._table, self._oid, self._columns = table, oid, columns
@@ -172,12 +172,12 @@ class _State:
             return str(_one(cursor))
 
     def marker(self, marker: Marker) -> int | None:
-        """Return the number in the window's row."""
+        """Return the number of the window's newest change from its row, or None without one."""
         held = self._held(marker)
         return held.change if held is not None and held.oid == self._oid else None
 
     def live(self, files: Collection[str]) -> set[str]:
-        """Return which of these files the rows of their windows are from."""
+        """Return which of these files the table's rows come from."""
         return {
             uri for held in self.held.values() if held and held.oid == self._oid for uri in held.files
         }.intersection(files)
@@ -187,7 +187,7 @@ class _State:
         return self._table.has_windows(self._oid)
 
     def refuse(self, schema: pa.Schema) -> str:
-        """Return in words what the table demands of rows, and these do not fulfil."""
+        """Return in words which demand of the table these rows do not meet, or an empty string."""
         name, of_window = self._table.uri, self._columns.get(WINDOW)
         if of_window is None or of_window.type != "text" or not of_window.indexed:
             return (
@@ -198,7 +198,7 @@ class _State:
         return self._compared().refuse(schema)
 
     def schema_changes(self, marker: Marker) -> str:
-        """Return what the window's row says of the schema, if it is of this change."""
+        """Return the schema changes in the window's row, if the row is of this change."""
         if not self._table.evolves:
             return ""
         with self._table.transaction() as cursor:
@@ -217,9 +217,9 @@ class _State:
         )
 
     def commit(self, files: Files, marker: Marker) -> Applied:
-        """Replace the window's rows in one transaction, if table and window are still as they were found."""
+        """Replace the window's rows in one transaction, if table and window have not changed since they were loaded."""
         evolution = self._compared().evolution(files.schema)
-        mode = "ACCESS" if evolution else "ROW"  # its columns stay as they are, or change by this alone
+        mode = "ACCESS" if evolution else "ROW"  # nobody else may change the columns meanwhile
         with self._table.transaction() as cursor:
             if evolution:
                 cursor.execute("SET LOCAL lock_timeout = '30s'")  # others wait behind this one
@@ -235,9 +235,9 @@ class _State:
         return Applied(version=version, schema_changes=str(evolution))
 
     def write(self, cursor: dbapi.Cursor, files: Files, marker: Marker, evolved: str = "") -> str:
-        """Record the change, remove the window's rows and copy those of its files."""
+        """Record the change, delete the window's rows and copy those of its files; return the transaction's id."""
         table, held = self._table, self._held(marker)
-        stays = marker.change is Change.TAKE_BACK and not files.remove  # what was lost never came
+        stays = marker.change is Change.TAKE_BACK and not files.remove  # rows of a lost generation were never committed
         names = held.files if held is not None and stays else [file.uri for file in files.add]
         row = (table.name, marker.window, self._oid, marker.ledger, marker.feed, marker.number)
         seen = (-1, 0) if held is None else (held.change, held.oid)

@@ -1,4 +1,4 @@
-"""The types of a PostgreSQL table's columns for those of rows, and which rows a table can hold."""
+"""The column types of a PostgreSQL table for the types of rows, and which rows a table can hold."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 
-_LONGEST = 63  # bytes of a name; the server would cut a longer one
+_LONGEST = 63  # bytes of a name; the server would truncate a longer one
 _OF_SYSTEM = {"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"}  # columns that each table has
 _ASK = "cast it in the function, or declare another type"
 
-#: What rows may hold, the type of a column that is made for it, and types of existing columns that hold it too.
+#: Types of rows, each with the column type that is created for it, and other types of existing columns that fit.
 _TYPES: list[tuple[Callable[[pa.DataType], bool], str, tuple[str, ...]]] = [
     (pa.types.is_boolean, "boolean", ()),
     (pa.types.is_int8, "smallint", ("integer", "bigint")),
@@ -30,7 +30,7 @@ _TYPES: list[tuple[Callable[[pa.DataType], bool], str, tuple[str, ...]]] = [
     (lambda kind: pa.types.is_timestamp(kind) and kind.tz is None, "timestamp without time zone", ()),
     (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, "timestamp with time zone", ()),
 ]
-#: The types as which rows are sent, of columns that hold narrower ones too: the driver sends each as it is.
+#: The types in which rows are sent to columns that also accept narrower types, since the driver does not convert types.
 _SENT = {
     "smallint": pa.int16(),
     "integer": pa.int32(),
@@ -43,7 +43,7 @@ _LENGTH = re.compile(r"character varying\(\d+\)")  # a longer text is an error o
 
 
 def column_type(kind: pa.DataType) -> str | None:
-    """Return the type of a column for these values; None if no table holds them."""
+    """Return the column type for values of a type, or None if no table can hold them."""
     if pa.types.is_decimal128(kind):
         return f"numeric({kind.precision},{kind.scale})" if 0 <= kind.scale <= kind.precision else None
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
@@ -53,7 +53,7 @@ def column_type(kind: pa.DataType) -> str | None:
 
 
 def misfit(schema: pa.Schema) -> str:
-    """Return in words why a PostgreSQL table cannot hold such rows; empty if it can."""
+    """Return the reason why a PostgreSQL table cannot hold such rows, or an empty string if it can."""
     for field in schema:
         if field.name == WINDOW:
             return f"column {WINDOW!r} is reserved for the id of the row's window; rename it"
@@ -67,7 +67,7 @@ def misfit(schema: pa.Schema) -> str:
 
 
 def fits(kind: pa.DataType, of_table: str) -> bool:
-    """Return whether a column of an existing table holds all such values as they are."""
+    """Return whether a column of an existing table holds all values of a type unchanged."""
     if pa.types.is_decimal128(kind) and (of_table == "numeric" or _has_digits(column_type(kind) or "", of_table)):
         return True
     names = {name for holds, made, others in _TYPES if holds(kind) for name in (made, *others)}
@@ -75,13 +75,13 @@ def fits(kind: pa.DataType, of_table: str) -> bool:
 
 
 def widens(of_table: str, kind: pa.DataType) -> bool:
-    """Return whether a column that is made for such values holds all that a column of the table does."""
+    """Return whether the column type for these values can also hold all values of the table's column."""
     made = column_type(kind) or ""
     return made in _WIDER.get(of_table, ()) or _has_digits(of_table, made)
 
 
 def _has_digits(narrow: str, wide: str) -> bool:
-    """Return whether a numeric type holds all numbers of another one."""
+    """Return whether a numeric type can hold all numbers of another one."""
     found, wanted = _NUMERIC.fullmatch(wide), _NUMERIC.fullmatch(narrow)
     if found is None or wanted is None:
         return False
@@ -90,5 +90,5 @@ def _has_digits(narrow: str, wide: str) -> bool:
 
 
 def sent(schema: pa.Schema, columns: Mapping[str, str]) -> pa.Schema:
-    """Return the schema as which rows are sent to columns of these types."""
+    """Return the schema in which rows are sent to columns of these types."""
     return pa.schema([(field.name, _SENT.get(columns[field.name], field.type)) for field in schema])
