@@ -1,4 +1,4 @@
-"""What runs on Spark: the application that reads one block group, and a data source for any session."""
+"""Code that runs on Spark: the application that reads one block group, and a data source for any session."""
 
 from __future__ import annotations
 

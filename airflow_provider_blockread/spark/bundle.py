@@ -1,7 +1,7 @@
 """The `--py-files` zip: what executors need of this package (rings 0 and 1, and the tasks' code).
 
-It has each module's source and, where Python has cached it, its compiled form: each Python worker imports the package,
-and would compile all of it for half a second. An interpreter of another version takes the source.
+It contains each module's source and, if Python has cached it, its compiled form: each Python worker imports the
+package, and compiling it would take half a second. An interpreter of another version uses the source.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 import airflow_provider_blockread
 
 _FILES = ("__init__.py", "errors.py", "heap.py", "observer.py", "periodic.py")
-_UNCHECKED = struct.pack("<I", 1)  # the flags of a compiled module that is not compared with its source, as in PEP 552
-_LEVEL = 1  # of compression: a twentieth larger than usual, in two thirds of the time
+_UNCHECKED = struct.pack("<I", 1)  # flags of a compiled module that is not compared with its source, see PEP 552
+_LEVEL = 1  # of compression: 5% larger than by default, in two thirds of the time
 _FOLDERS = ("options", "blocks", "records", "storage", "exchange", "sinks", "proof", "spark")
 
 
 def write_bundle(folder: str) -> str:
-    """Write the zip into `folder` and return its path; the same version and the same caches give the same bytes."""
+    """Write the zip into `folder` and return its path; its bytes depend only on the version and on Python's caches."""
     root = Path(airflow_provider_blockread.__file__).parent
     target = Path(folder) / f"airflow_provider_blockread-{airflow_provider_blockread.__version__}.zip"
     descriptor, temporary = tempfile.mkstemp(dir=folder, suffix=".zip.tmp")
@@ -41,7 +41,7 @@ def _modules(path: Path) -> list[Path]:
 
 
 def _compiled(source: Path, text: bytes) -> bytes | None:
-    """Return a module's compiled form, as a file beside its source; None where Python has not cached that of today."""
+    """Return a module's compiled form, as a file beside its source, or None if Python has not cached this version."""
     found = source.stat()
     today = MAGIC_NUMBER + struct.pack("<III", 0, int(found.st_mtime) & 0xFFFFFFFF, found.st_size & 0xFFFFFFFF)
     try:

@@ -1,4 +1,4 @@
-"""A Spark driver on a cluster, which no process of Airflow's side watches or can signal."""
+"""A Spark driver on a cluster, which no process on Airflow's side watches or can signal."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PERIOD_S = 5.0
 
 
 def end_when_stopped(make_stores: Callable[[], Stores], submission: Submission) -> None:
-    """Leave signs of life from now on, and end this process, and Spark with it, when a stop file is there.
+    """Write signs of life from now on, and end this process, together with Spark, when a stop file appears.
 
-    A store that fails for a while changes nothing: the work is fenced all the same.
+    Temporary failures of the store are ignored: the work is fenced in any case.
     """
     stores, life = make_stores(), uuid.uuid4().hex
 

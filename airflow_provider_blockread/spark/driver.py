@@ -1,4 +1,4 @@
-"""The driver's side of a job: reads a group, or scans a window, by tasks that an engine runs."""
+"""The driver's side of a job: reads a group, or scans a window, with tasks that an engine runs."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from airflow_provider_blockread.spark.tasks.partition import StateMaps, TaskRepo
 from airflow_provider_blockread.spark.tasks.worker import leave_pandas_out
 from airflow_provider_blockread.storage.stores import Stores
 
-#: Makes the stores of the driver and of each task; it travels to the tasks with the credentials.
+#: Makes the stores of the driver and of each task; it is sent to the tasks with the credentials.
 MakeStores: TypeAlias = Callable[[], Stores]
 
 _DIFFERENT = "{} returned batches of different schemas, {} and {}; return the same columns and types always"
 
 
-_MOST_WATCHED = 32  # tasks that say how far they are; of more, those that are done say enough
+_MOST_WATCHED = 32  # tasks that report their progress; with more tasks, the finished ones suffice
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Portion:
     progress: str = ""
 
     def __reduce__(self) -> tuple[Callable[..., Portion], tuple[object, ...]]:
-        """Return how to make it again: a task of many small files has as many blocks, which would each be pickled."""
+        """Return a compact pickle: otherwise each of the many blocks of a task of small files would be pickled."""
         return _portion, (to_columns(self.blocks), self.states, self.progress)
 
     def so_far(self, stores: Stores) -> Tally:
-        """Return what the task at work on it has read."""
+        """Return what the task that works on it has read so far."""
         if not self.progress:
             return Tally()
         return read_task_progress(
@@ -68,13 +68,13 @@ def _portion(columns: list[tuple[Any, ...]], states: dict[int, int], progress: s
     return Portion(from_columns(columns), states, progress)
 
 
-#: Reads a portion by a specification, as a numbered attempt.
+#: Reads a portion as a specification says; the number identifies the attempt.
 ReadTask: TypeAlias = Callable[[ReadSpec, MakeStores, Portion, int], TaskReport]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Driver:
-    """The driver of one submission; `observer` takes its progress."""
+    """The driver of one submission; it reports its progress to `observer`."""
 
     submission: Submission
     engine: Engine
@@ -94,8 +94,8 @@ class Driver:
         """Do what the job specification says: read a group, or scan a window.
 
         Raises:
-            ExchangeError: when the specification is not the one that was submitted; nothing in it is used then.
-            BlockReadError: what a task raised, as itself.
+            ExchangeError: when the specification is not the one that was submitted; it is then not used at all.
+            BlockReadError: the error that a task raised, unchanged.
             SparkJobError: when the job failed for another reason.
             SparkLostError: when Spark's JVM is gone.
         """
@@ -106,7 +106,7 @@ class Driver:
                     self._scan_window(spec)
                 else:
                     self._read_group(spec)
-        except (BlockReadError, SparkLostError):  # the process that started the JVM knows more about its end
+        except (BlockReadError, SparkLostError):  # for a lost JVM, the process that started it knows more
             raise
         except Exception as error:
             if is_lost(error):
@@ -114,7 +114,7 @@ class Driver:
             raise job_failed(error) from error
 
     def _scan_window(self, spec: ScanSpec) -> None:
-        """Find the entry states of all blocks whose file spans groups, except those that are known."""
+        """Find the entry states of all blocks whose file spans groups, except for states that are known."""
         secret = self.submission.window_secret
         known = read_states(self._stores, spec.known_states_uri, secret=secret) or {}
         files = files_to_scan(self._blocks(spec), make_format(spec.options.record_format))
@@ -123,7 +123,7 @@ class Driver:
         write_states(self._stores, spec.entry_states_uri, states, secret=secret)
 
     def _read_group(self, spec: ReadSpec) -> None:
-        """Read the group's blocks and leave the result."""
+        """Read the group's blocks and write the result file."""
         blocks = list(self._blocks(spec, spec.group))
         started = time.monotonic()
         if isinstance(spec.options.function, FrameFunction):
@@ -134,9 +134,9 @@ class Driver:
         write_result(self._stores, self.submission, replace(result, seconds=took, reader_seconds=spent))
 
     def _through_frame(self, spec: ReadSpec, function: FrameFunction, blocks: list[Block]) -> GroupResult:
-        """Stage the group's records, prove them, and write what the function makes of them.
+        """Stage the group's records, prove them, write what the function makes of them, and return the result.
 
-        A verification compares what is read with what was published; it calls no function.
+        A verification only compares what is read with what was published, and does not call the function.
         """
         staged = staging_spec(spec)
         if spec.mode == "verify":
@@ -172,7 +172,7 @@ class Driver:
     def _entry_states(self, spec: ReadSpec, blocks: list[Block]) -> dict[int, int]:
         """Return the entry states of blocks that need one.
 
-        Those of files that span groups come from the scan step; the others an earlier attempt has kept, or they are
+        For files that span groups they come from the scan step; the others were kept by an earlier attempt, or they are
         scanned here, and kept.
         """
         secret, fmt = self.submission.window_secret, make_format(spec.options.record_format)
@@ -191,9 +191,9 @@ class Driver:
         return entered | known | states
 
     def _find_states(self, spec: JobSpec, files: list[list[Block]], known: dict[int, int]) -> dict[int, int]:
-        """Return the known states, and those of all blocks of the files of which some are not known."""
+        """Return the known states, and those of all blocks of files with unknown states, which are scanned."""
         unknown = [of_file for of_file in files if any(block.number not in known for block in of_file)]
-        blocks = [block for of_file in unknown for block in of_file[:-1]]  # no block follows the last one of a file
+        blocks = [block for of_file in unknown for block in of_file[:-1]]  # the last block's map is not needed
         task, items = partial(_scan, spec, self.make_stores), self._packed(spec, blocks)
         size = sum(block.end - block.start for block in blocks)
         found = self._run_tasks(str(spec), task, items, verb="scanned", size=size)
@@ -207,7 +207,7 @@ class Driver:
 
     def _packed(self, spec: JobSpec, blocks: list[Block]) -> list[list[Block]]:
         cores, sure, readers = self.engine.cores, not self.engine.may_grow, spec.readers
-        limited = readers is not None and sure and cores <= readers  # whatever the number of tasks
+        limited = readers is not None and sure and cores <= readers  # regardless of the number of tasks
         most = None if limited else readers
         if spec.options.task_bytes is not None:
             runs = fill(blocks, spec.options.task_bytes)
@@ -218,7 +218,7 @@ class Driver:
         self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int
     ) -> list[Answer]:
         watched = [item for item in items if isinstance(item, Portion) and item.progress]
-        report, progress = partial(self._report, verb, size, watched), self._progress  # whose seconds begin here
+        report, progress = partial(self._report, verb, size, watched), self._progress  # elapsed time counts from here
         answers = self.engine.run(partial(_timed, task), items, title=f"{job}: {verb}", report=report, measure=_read_by)
         progress.write(reduce(Tally.plus, map(_read_by, answers), Tally()))
         self._spent.extend(seconds for _, seconds in answers)
@@ -231,7 +231,7 @@ class Driver:
 
 
 def _timed(task: Task[Item, Answer], item: Item, attempt: int) -> tuple[Answer, float]:
-    """Return the task's answer, and the seconds it took."""
+    """Return the task's answer, and the seconds that it took."""
     started = time.monotonic()
     return task(item, attempt), time.monotonic() - started
 
@@ -248,7 +248,7 @@ def _read(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: in
 
 
 def _stage(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> TaskReport:
-    """Do the same in a worker that Spark may use for the user's code afterwards, which may need pandas."""
+    """Read a portion in a worker that Spark may reuse for the user's code, which may need pandas."""
     return read_blocks(
         spec, make_stores(), portion.blocks, attempt=attempt, states=portion.states, progress=portion.progress
     )

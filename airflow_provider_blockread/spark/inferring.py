@@ -1,4 +1,4 @@
-"""The columns of csv without a schema, from a sample of its files."""
+"""Infers the columns of csv without a schema from a sample of its files."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.tasks.opening import Opening, open_version
 from airflow_provider_blockread.storage.stores import Stores
 
-_FILES = 8  # the first ones that hold a row or header
-_TRIED = 100  # files at most that are opened to find those
-_BYTES = 2**20  # of each
+_FILES = 8  # in the sample: the first ones with a row or header
+_TRIED = 100  # most files that are opened to find those
+_BYTES = 2**20  # read from each
 
 
 def infer_columns(
     stores: Stores, versions: Iterable[FileVersion], option: Csv, options: Opening, sampled: list[str]
 ) -> str:
-    """Return the schema of the first files that hold a row or header.
+    """Return the schema of the first files with a row or header, as text.
 
     Args:
         stores: opens the files.
         versions: the files, without empty ones.
         option: the format.
         options: how to open files.
-        sampled: takes the paths of the files that decide; the last one is at hand when an error is raised.
+        sampled: gets the paths of the sampled files; when an error is raised, the last one is the file concerned.
 
     Raises:
         FileMissingError: when a file of the sample is gone.
-        FileChangedError: when it is no longer the same version.
-        RecordError: when the files are no csv of one kind.
+        FileChangedError: when a file of the sample is no longer the same version.
+        RecordError: when the files are not csv with the same columns.
     """
 
     def samples() -> Iterator[Sample]:

@@ -1,4 +1,4 @@
-"""Whether PySpark is as its package installed it."""
+"""Checks that PySpark's files are as its package installed them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from airflow_provider_blockread.errors import OptionsError
 
-_OF_ITS_OWN = "python/pyspark/__init__.py"  # below SPARK_HOME, where Spark was not installed as a package of Python
+_OF_ITS_OWN = "python/pyspark/__init__.py"  # below SPARK_HOME, if Spark was not installed as a Python package
 
 
 def require_pyspark(environment: Mapping[str, str]) -> None:
-    """Refuse files of `pyspark` that another package has replaced or removed.
+    """Refuse a `pyspark` whose files another package has replaced or removed.
 
-    `pyspark-client`, which Airflow's Spark provider requires, holds the same files at a version of its own. The one
-    that is installed last overwrites the other's files, and removing one removes files of both. The sizes of Python
-    files are compared with those that the package's installer has recorded.
+    `pyspark-client`, which Airflow's Spark provider requires, contains the same files, possibly of another version. The
+    package that is installed last overwrites the other's files, and removing one removes files of both. The sizes of
+    Python files are compared with those that the package's installer has recorded.
 
     Args:
         environment: the variables of the driver; a Spark of SPARK_HOME brings its own files.
@@ -32,7 +32,7 @@ def require_pyspark(environment: Mapping[str, str]) -> None:
         installed = distribution("pyspark")
     except PackageNotFoundError:
         return
-    # Not `files`, which leaves out those that are missing.
+    # Not `installed.files`, which leaves out missing files.
     for name, _, size in csv.reader((installed.read_text("RECORD") or "").splitlines()):
         ours = name.startswith("pyspark/") and name.endswith(".py") and size
         if ours and _size(Path(str(installed.locate_file(name)))) != int(size):

@@ -10,7 +10,7 @@ from airflow_provider_blockread.errors import OptionsError
 
 
 def require_java(environment: Mapping[str, str]) -> None:
-    """Refuse an environment in which no `java` is found where Spark looks for it: in JAVA_HOME, or else on PATH.
+    """Refuse an environment without `java` where Spark looks for it: in JAVA_HOME, or else on PATH.
 
     Raises:
         OptionsError: naming what to install.

@@ -2,12 +2,12 @@
 
     spark-submit --py-files blockread.zip job.py --spec URI --spec-hash SHA256
 
-It reaches no database. It reads its job specification, which must have the hash, and the manifest, has an engine run
-tasks over the blocks, and writes receipts and, last, the result of the task attempts that were accepted. Environment:
-BLOCKREAD_CREDENTIALS_FILE names a private file (JSON) of storage options by URI prefix (`stores`), the secrets that
-seal what this application writes (`secret`, `window_secret`) and the code of a function without an import path
-(`code`), which is removed as soon as it is read; BLOCKREAD_PARENT is `host:pid` of the process whose end ends this one,
-and BLOCKREAD_FOLDER its folder, which is removed then.
+It does not connect to any database. It reads its job specification, which must have the given hash, and the manifest,
+lets an engine run tasks over the blocks, and writes receipts and, last, the result of the accepted task attempts.
+Environment: BLOCKREAD_CREDENTIALS_FILE names a private JSON file, removed as soon as it is read, with storage options
+by URI prefix (`stores`), the secrets that seal what this application writes (`secret`, `window_secret`), and the code
+of a function without an import path (`code`). BLOCKREAD_PARENT is `host:pid` of the process whose end also ends this
+one, and BLOCKREAD_FOLDER that process's folder, which is then removed.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE, end_with_parent
 from airflow_provider_blockread.storage.stores import Stores
 
-#: Storage options by URI prefix; they travel in the tasks' closures and nowhere else.
+#: Storage options by URI prefix; they are sent to tasks only in their closures.
 Credentials = Mapping[str, Mapping[str, object]] | None
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run as a Spark application; return the process's exit code. A failure leaves `error.json` beside the spec."""
+    """Run as a Spark application and return the exit code. A failure writes `error.json` beside the specification."""
     submission, credentials = what_was_submitted(arguments)
     make_stores = partial(Stores, credentials)
     is_watched = end_with_parent()
@@ -57,7 +57,7 @@ def main(arguments: list[str] | None = None) -> int:
         except Exception as error:
             if isinstance(error, BlockReadError):
                 failure = error
-            elif is_watched:  # by a process that reads this one's log
+            elif is_watched:  # the watching process reads this one's log
                 raise
             else:
                 traceback.print_exc()
@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def what_was_submitted(arguments: list[str] | None = None) -> tuple[Submission, Credentials]:
-    """Return the submission and the credentials of an application, from its arguments and its private file, if any."""
+    """Return the application's submission and credentials from its arguments and, if any, its private file."""
     parser = argparse.ArgumentParser(prog="blockread job", description="Read one block group.")
     parser.add_argument("--spec", required=True, help="URI of the job specification")
     parser.add_argument("--spec-hash", required=True, help="SHA-256 of the specification, as hex")
@@ -95,7 +95,7 @@ def _private() -> dict[str, Any]:
 
 
 def _print(line: str) -> None:
-    print(f"{OWN_LINE}{line}", file=sys.stderr, flush=True)  # noqa: T201 - where Airflow's side reads it
+    print(f"{OWN_LINE}{line}", file=sys.stderr, flush=True)  # noqa: T201 - Airflow's side reads it there
 
 
 if __name__ == "__main__":

@@ -10,31 +10,31 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.whole import SMALL_BYTES
 
-_RATE = 200_000_000  # bytes a second of one reader, where no window of the feed was measured
+_RATE = 200_000_000  # bytes per second of one reader, if no window of the feed was measured
 _MAX_PARTITION = 2**30  # bytes; a lost task is read again as a whole
-_WAVES = 3  # tasks a core, so that other cores are not idle during a slow one
-_WORTH_A_TASK = 256 * 2**20  # bytes, which take some 20 times as long as it takes Spark to start a task
-_NEGLIGIBLE = 0.1  # of an average partition: what is less is read with its neighbour
+_WAVES = 3  # tasks per core, so that other cores are not idle during a slow one
+_WORTH_A_TASK = 256 * 2**20  # bytes, which take about 20 times as long to read as Spark takes to start a task
+_NEGLIGIBLE = 0.1  # of an average partition: smaller runs are read with a neighbour
 
-# Microseconds that opening a file takes: one that is read with others, one read alone, one of a remote store.
+# Microseconds to open a file: one that is read together with others, one that is read alone, one in a remote store.
 _OPEN_TOGETHER, _OPEN_ALONE, _OPEN_REMOTE = 25, 250, 3000
 
 
 def pack(
     blocks: Iterable[Block], *, cores: int, sure: bool = False, max_readers: int | None = None, rate: int = 0
 ) -> list[list[Block]]:
-    """Return the blocks in order, cut into runs of about equal cost; a block that costs more is a run of its own.
+    """Return the blocks in order, split into runs of about equal cost; a block that costs more is a separate run.
 
-    There are `_WAVES` runs a core. If it is `sure` that no more cores will come (on a cluster, executors may still be
-    starting), there is only one a core, unless each is worth a task. There are more if a run would exceed 1 GiB, and
-    never more than `max_readers`.
+    There are `_WAVES` runs per core. If it is `sure` that no cores will be added (on a cluster, executors may still be
+    starting), there is only one per core, unless more are each worth a task. There are more if a run would exceed
+    1 GiB, but never more than `max_readers`.
 
     Args:
-        blocks: what to read.
+        blocks: the blocks to read.
         cores: how many runs are read at once.
-        sure: whether there will be no more cores.
-        max_readers: the most runs; None for any number.
-        rate: bytes a second of one reader in earlier windows of the feed; 0 where none was measured.
+        sure: whether no cores will be added.
+        max_readers: the maximum number of runs, or None for no limit.
+        rate: bytes per second of one reader in earlier windows of the feed, or 0 if none was measured.
     """
     ordered = list(blocks)
     costs = read_costs(ordered, rate)
@@ -49,7 +49,7 @@ def pack(
 
 
 def fill(blocks: Iterable[Block], size: int) -> list[list[Block]]:
-    """Return the blocks in order, cut into runs of at most `size` bytes; a block of more is a run of its own."""
+    """Return the blocks in order, split into runs of at most `size` bytes; a larger block is a separate run."""
     runs: list[list[Block]] = []
     room = -1
     for block in blocks:
@@ -63,7 +63,7 @@ def fill(blocks: Iterable[Block], size: int) -> list[list[Block]]:
 
 
 def largest_first(partitions: Sequence[list[Block]], rate: int = 0) -> list[list[Block]]:
-    """Return partitions with those that cost most at the front; those of about the same cost stay in their order."""
+    """Return the partitions with the most expensive ones first; those of about equal cost keep their order."""
     costs = [sum(read_costs(partition, rate)) for partition in partitions]
     average = sum(costs) / max(len(costs), 1)
     by_cost = sorted(range(len(costs)), key=lambda index: -round(8 * costs[index] / average))
@@ -71,7 +71,7 @@ def largest_first(partitions: Sequence[list[Block]], rate: int = 0) -> list[list
 
 
 def read_costs(blocks: Iterable[Block], rate: int = 0) -> list[int]:
-    """Return each block's bytes, and those that could be read at this rate while its file is opened; at least 1."""
+    """Return each block's cost in bytes, at least 1: its size, and what could be read while its file is opened."""
     together, alone, remote = (us * (rate or _RATE) // 1_000_000 for us in (_OPEN_TOGETHER, _OPEN_ALONE, _OPEN_REMOTE))
     return [
         max(end - start + (remote if not uris.is_local(path) else together if size <= SMALL_BYTES else alone), 1)
@@ -80,16 +80,16 @@ def read_costs(blocks: Iterable[Block], rate: int = 0) -> list[int]:
 
 
 def _cut(costs: Sequence[int], count: int, *, outliers_alone: bool) -> list[range]:
-    """Return the indices of costs in at most `count` runs of about equal sums, and outliers by themselves in addition.
+    """Return the indices of costs in at most `count` runs of about equal sums, and additional runs for outliers.
 
-    A cost belongs to the run in whose equal share of the total its middle is, so that remainders do not add up. A run
-    that costs little in comparison with such a share is joined to its neighbour.
+    The total is divided into equal shares, and a cost belongs to the share in which its middle falls, so that
+    remainders do not add up. A run that is small compared with such a share is joined with its neighbour.
     """
     if not costs:
         return []
     sums = [0, *accumulate(costs)]
     total = sums[-1]
-    middles = [before + behind for before, behind in pairwise(sums)]  # twice
+    middles = [before + behind for before, behind in pairwise(sums)]  # doubled, to stay whole numbers
     begins = {0, *(bisect_left(middles, -(-2 * total * share // count)) for share in range(1, count))}
     if outliers_alone:
         begins.update(at for index, cost in enumerate(costs) if cost * count > total for at in (index, index + 1))

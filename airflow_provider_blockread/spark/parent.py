@@ -1,4 +1,4 @@
-"""A Spark driver and the process that started it: the lines that it prints for it, and its end with it."""
+"""A Spark driver and the process that started it: the lines that the driver prints for it, and their common end."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import socket
 import threading
 import time
 
-#: The prefix of a driver's own lines among those of Spark.
+#: The prefix of a driver's own lines, which are mixed with those of Spark.
 OWN_LINE = "blockread: "
-#: The prefix of the line with its error.
+#: The prefix of the line with the driver's error.
 ERROR_LINE = f"{OWN_LINE}Error: "
 
 
 def end_with_parent() -> bool:
-    """End this process, and Spark with it, when the process that started it is gone: its work is fenced by then.
+    """End this process, together with Spark, when the process that started it is gone: its work is fenced by then.
 
-    BLOCKREAD_PARENT names that process as `host:pid`; on another host it is not watched. BLOCKREAD_FOLDER is its
-    private folder, which is removed then. Returns whether that process is watched.
+    BLOCKREAD_PARENT names the parent as `host:pid`; on another host it is not watched. BLOCKREAD_FOLDER is the parent's
+    private folder, which is then removed. Returns whether the parent is watched.
     """
     host, _, pid = os.environ.get("BLOCKREAD_PARENT", "").rpartition(":")
     folder = os.environ.get("BLOCKREAD_FOLDER")

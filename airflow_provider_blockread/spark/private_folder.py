@@ -1,4 +1,4 @@
-"""Private temporary folders, which are removed soon after their process has ended in any way."""
+"""Private temporary folders, which are removed soon after their process has ended, in whatever way."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _LOCK = "lock"
 def private_folder() -> Iterator[Path]:
     """Yield a new folder that only this user can open, and remove it at the end.
 
-    Folders that processes of this user left behind because they were killed are removed first. A process holds a lock
-    on its folder, which the kernel releases when the process ends.
+    Folders that killed processes of this user have left behind are removed first. A process holds a lock on its folder,
+    which the kernel releases when the process ends.
     """
     remove_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
@@ -46,7 +46,7 @@ def private_file(path: Path, content: str | bytes) -> str:
 def remove_abandoned() -> None:
     """Remove the private folders of this user whose process has ended."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # another process removes it, or its owner still runs
+        with suppress(OSError):  # another process removes it, or its owner is running
             _remove_if_abandoned(folder)
 
 

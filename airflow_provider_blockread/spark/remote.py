@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from airflow_provider_blockread.spark.engines.connect import ConnectEngine
 
 _DEFAULTS = {"spark.sql.session.timeZone": "UTC"}
-_RELEASE_S = 10.0  # for the end of a session where nothing hurries
-_AGAIN_S = 0.5  # between two interrupts: one that comes before the operation finds nothing
+_RELEASE_S = 10.0  # for the regular end of a session
+_AGAIN_S = 0.5  # between two interrupts: one that precedes the operation has no effect
 _POLL_S = 0.5
 
 
 class RemoteSpark:
     """A `Submitter` whose jobs share a session of a Spark Connect server, opened at the first job.
 
-    The session's id follows from the first job, so that `end_session` can end it from any process. Each job runs in a
-    thread of its own: whatever a call to the server does, a kill ends within seconds.
+    The session's id is derived from the first job, so that `end_session` can end it from any process. Each job runs in
+    its own thread, so that a kill ends within seconds even if a call to the server hangs.
     """
 
     def __init__(
@@ -58,19 +58,19 @@ class RemoteSpark:
         credentials: Mapping[str, Mapping[str, object]] | None = None,
         observer: Observer | None = None,
     ) -> None:
-        """Take the server, and the job's `conf` and `py_files`.
+        """Prepare a session of the server with the job's `conf` and `py_files`.
 
         Args:
-            server: where the session is.
-            job: what the session needs.
-            credentials: storage options by root URI; they reach the tasks in their closures.
-            observer: takes the progress of jobs.
+            server: the server of the session.
+            job: the settings and files that the session needs.
+            credentials: storage options by root URI; they are sent to the tasks in their closures.
+            observer: receives the progress of jobs.
         """
         self._server, self._job = server, job
         self._credentials, self._observer = credentials, observer or Observer()
         self._engine: ConnectEngine | None = None
         self._thread: threading.Thread | None = None
-        self._gives_up = math.inf  # when a kill stops waiting, by the monotonic clock
+        self._gives_up = math.inf  # the time, by the monotonic clock, when a kill stops waiting
         self._opened = ExitStack()
 
     def __enter__(self) -> Self:
@@ -93,14 +93,14 @@ class RemoteSpark:
 
     @property
     def keeps_secrets(self) -> bool:
-        """Whether a secret stays in this process and in the tasks' closures: always."""
+        """True, because secrets stay in this process and in the tasks' closures."""
         return True
 
     def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job and return when it has ended.
 
         Raises:
-            BlockReadError: what the job raised.
+            BlockReadError: the error that the job raised.
             SparkJobError: when it was stopped, or its server is gone.
         """
         failed: list[Exception] = []
@@ -144,7 +144,7 @@ class RemoteSpark:
             Driver(submission=submission, engine=engine, make_stores=make_stores, observer=self._observer).run()
         finally:
             if self._cancelled:
-                self._release()  # a session that a kill has not seen, as it came first
+                self._release()  # a kill came before the session was opened
 
     def _open(self, submission: Submission, name: str) -> ConnectEngine:
         from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - takes long to import
@@ -153,7 +153,7 @@ class RemoteSpark:
         self.warn_of_clear_text()
         self._end_attempt_before(submission, name)
         session = connect(self._server, session_id(name, submission.window_secret))
-        session.addTag(name)  # of this thread's operations, the first of which looks at the server's Python
+        session.addTag(name)  # for this thread's operations; the first one checks the server's Python
         self._engine = engine = ConnectEngine(session, name)
         conf, files = _DEFAULTS | dict(self._job.conf), [write_bundle(str(self._folder)), *self._job.py_files]
         if not self._cancelled:
@@ -162,14 +162,14 @@ class RemoteSpark:
         return engine
 
     def _end_attempt_before(self, submission: Submission, name: str) -> None:
-        """End the session of the attempt before: the process that drove it may have been killed, or hang."""
+        """End the session of the previous attempt, whose driving process may have been killed, or may hang."""
         before = name_before(name)
         if before is not None:
-            with suppress(SparkJobError):  # it is fenced, and the server ends it later
+            with suppress(SparkJobError):  # the attempt is fenced, and the server ends the session later
                 end_session(self._server, before, secret=submission.window_secret)
 
     def _make_importable(self) -> None:
-        """Let this process, which is the driver, import the job's modules too, as spark-submit does for a driver."""
+        """Make the job's modules importable in this process, which is the driver, as spark-submit does for drivers."""
         modules = self._folder / "modules"
         modules.mkdir()
         for file in self._job.py_files:
@@ -180,7 +180,7 @@ class RemoteSpark:
         self._opened.callback(setattr, sys, "path", before)
 
     def warn_of_clear_text(self) -> None:
-        """Warn if credentials of stores travel where others can listen."""
+        """Warn if credentials of stores are sent over an unencrypted connection."""
         if self._credentials and not self._server.is_encrypted:
             self._observer.warn(
                 f"the connection to the Spark Connect server at {self._server} is not encrypted, and carries"
@@ -188,9 +188,9 @@ class RemoteSpark:
             )
 
     def cancel(self) -> None:
-        """Interrupt the job and release the session, within `STOP_S` seconds; from any thread or signal handler.
+        """Interrupt the job and release the session within `STOP_S` seconds; callable from threads and signal handlers.
 
-        `submit` and the end of this submitter wait no longer than that, either.
+        `submit` and the end of this submitter do not wait longer than that, either.
         """
         self._gives_up = min(self._gives_up, time.monotonic() + STOP_S)
         self._stop()
@@ -215,13 +215,13 @@ class RemoteSpark:
 
 
 class ConnectSubmitter(RemoteSpark):
-    """A `Submitter` that runs each application in a session of its own of a Spark Connect server."""
+    """A `Submitter` that runs each application in a separate session of a Spark Connect server."""
 
     def submit(self, submission: Submission, *, name: str) -> None:
         """Run the application for a job specification to its end, and release its session.
 
         Raises:
-            BlockReadError: what the application raised.
+            BlockReadError: the error that the application raised.
         """
         with self:
             super().submit(submission, name=name)
@@ -231,9 +231,9 @@ def end_session(server: Server, name: str, *, secret: str) -> None:
     """End the session of a job, and what runs in it, from another process, within seconds.
 
     Args:
-        server: where the session is.
-        name: of the job, as it was submitted.
-        secret: of the job's window.
+        server: the server of the session.
+        name: the job's name, as it was submitted.
+        secret: the secret of the job's window.
 
     Raises:
         OptionsError: when this Python lacks what a client needs.

@@ -1,4 +1,4 @@
-"""Which blocks must be scanned before they can be read apart, and the states that follow from their state maps."""
+"""Which blocks must be scanned before they can be read independently, and the entry states from their state maps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow_provider_blockread.records.statemap import StateMap
 
 
 def files_to_scan(blocks: Iterable[Block], fmt: RecordFormat) -> Iterator[list[Block]]:
-    """Yield, file by file, the blocks of files whose states must be found: a file of one block has none to find."""
+    """Yield, file by file, the blocks of files whose states must be found: those with more than one block."""
     for _, members in groupby(blocks, key=lambda block: block.file):
         of_file = list(members)
         if len(of_file) > 1 and must_scan(fmt, of_file[0].version.path):
@@ -25,9 +25,9 @@ def entry_states(
     maps: Mapping[int, list[list[int]]],
     entered: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[int, int]:
-    """Return each block's entry state, from the state maps (as JSON) of all blocks of each file but the last.
+    """Return each block's entry state by number, from the state maps (as JSON) of all but the last block of each file.
 
-    `entered` has the states of files that are entered in the middle, where a part ends that another window reads.
+    `entered` has the states of files that are entered in the middle, at the end of a part that another window reads.
     """
     states: dict[int, int] = {}
     for of_file in files:

@@ -1,4 +1,4 @@
-"""The columns of the data source: those of the files, those that are returned, and batches of exactly the latter."""
+"""The columns of the data source: those of the files, those that are returned, and batches with exactly the latter."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ALL, _NONE = "*", "_no_column_of_a_record"
 
 
 def with_schema(option: FormatOption, schema: pa.Schema) -> FormatOption:
-    """Return a typed format that has no schema with the columns of `.schema(...)`; other formats as they are."""
+    """Return a typed format without a schema with the columns of `.schema(...)`, or any other format unchanged."""
     if not isinstance(option, (Csv, JsonLines, JsonArray)) or option.schema is not None:
         return option
     own = [field for field in schema if field.name not in {*PLACE_TYPES, RESCUED}]
@@ -36,7 +36,7 @@ def with_schema(option: FormatOption, schema: pa.Schema) -> FormatOption:
 
 
 def file_schema(option: FormatOption) -> pa.Schema:
-    """Return the columns of the files: `value` for raw records."""
+    """Return the columns of the files; for raw records the only column is `value`."""
     return make_format(option).decoder().schema
 
 
@@ -47,10 +47,10 @@ def with_places(schema: pa.Schema) -> pa.Schema:
 
 
 def chosen(schema: pa.Schema, columns: tuple[str, ...]) -> pa.Schema:
-    """Return the fields that the option `columns` names, in its order; without it, all of the files' own.
+    """Return the fields that the option `columns` names, in its order; by default all of the files' own fields.
 
     Raises:
-        OptionsError: when one is unknown or named twice.
+        OptionsError: when a column is unknown or named twice.
     """
     names = [n for column in columns or (_ALL,) for n in (schema.names if column == _ALL else [column])]
     known = with_places(schema)
@@ -63,16 +63,16 @@ def chosen(schema: pa.Schema, columns: tuple[str, ...]) -> pa.Schema:
 
 
 def check_asked(read: ReadOptions, names: list[str], usual: pa.Schema, asked: pa.Schema) -> None:
-    """Refuse columns that the files do not have, have in another type, or that the option `columns` does not name.
+    """Refuse columns that the files lack or have with another type, or that the option `columns` does not name.
 
     Args:
         read: the options.
-        names: the columns to return without `.schema(...)`.
-        usual: the columns of the files, and the places, in the types that Spark has for them.
-        asked: the columns of `.schema(...)`, or those that the data source gave itself.
+        names: the columns that are returned by default, without `.schema(...)`.
+        usual: the columns of the files, and the place columns, in Spark's types.
+        asked: the columns of `.schema(...)`, or those that the data source returned itself.
 
     Raises:
-        OptionsError: with the column and what there is.
+        OptionsError: with the column, and the columns that exist.
     """
     for field in asked:
         found = usual.field(field.name) if field.name in usual.names else None
@@ -94,7 +94,7 @@ def check_asked(read: ReadOptions, names: list[str], usual: pa.Schema, asked: pa
 class Columns:
     """The columns that are returned, and how the records of a file are decoded into them.
 
-    `option` decodes no more than these, where the format allows.
+    `option` decodes only these columns, if the format supports that.
     """
 
     option: FormatOption
@@ -103,7 +103,7 @@ class Columns:
 
     @classmethod
     def of(cls, option: FormatOption, schema: pa.Schema) -> Columns:
-        """Return the columns of a format whose own schema is known."""
+        """Return the columns to return for a schema, from files of a format whose own schema is known."""
         own = file_schema(option)
         names = tuple(name for name in own.names if name in schema.names)
         if not names and isinstance(option, (Csv, JsonLines, JsonArray)) and option.schema is not None:
@@ -116,13 +116,13 @@ class Columns:
         return cls(option=option, schema=schema, names=names)
 
     def decoder(self, fmt: RecordFormat) -> Decoder:
-        """Return the decoder for a file, to whose format `fmt` is bound."""
+        """Return the decoder for a file; `fmt` is the format as it applies to the file."""
         if isinstance(fmt, EncodedFormat) and isinstance(fmt.inner, CsvFormat):
             return TranscodingDecoder(fmt.inner.decoder_of(self.names), fmt.transcoder)
         return fmt.decoder_of(self.names) if isinstance(fmt, CsvFormat) else fmt.decoder()
 
     def batch(self, rows: Rows) -> pa.RecordBatch:
-        """Return the rows in exactly these columns."""
+        """Return the rows as a batch with exactly these columns."""
         own = rows.batch.schema.names
         arrays = [
             rows.batch.column(field.name) if field.name in own else place_column(field.name, rows)
@@ -133,7 +133,7 @@ class Columns:
 
 
 def _without_checks(option: Csv | JsonLines | JsonArray, schema: str) -> tuple[FormatOption, tuple[str, ...]]:
-    """Return a format, and its columns to decode, by which records are counted: none is bad by a value."""
+    """Return a format, and its columns to decode, for counting records: no record is bad because of a value."""
     first, *others = parse_schema(schema)
     fields = [pa.field(first.name, pa.binary()), *others] if isinstance(option, Csv) else [pa.field(_NONE, pa.string())]
     return dataclasses.replace(option, schema=schema_text(pa.schema(fields))), (fields[0].name,)

@@ -28,10 +28,10 @@ NAME = "blockread"
 _SOURCE = ("max_depth", "hidden", "min_size", "max_size", "done_marker", "follow_links")
 _PARSED_HERE = ("pattern", "exclude", "min_age", "redirect_host")
 _POLICIES = ("on_bad_record", "max_record_bytes", "max_decoded_bytes", "max_expansion", "max_columns")
-#: The options of every format; `path` and `paths` are what `load` was called with.
+#: The options of every format; `path` and `paths` are the arguments of `load`.
 OPTIONS = ("format", *_PARSED_HERE, *_SOURCE, "block_size", "max_readers", *_POLICIES, "columns", "files", "blocks")
 _PATHS = ("path", "paths")
-#: Options of Spark's own readers, to the ones that do here what they do there.
+#: Options of Spark's own readers, each with the option that has the same effect here.
 _SPARKS = {
     "sep": "delimiter",
     "linesep": "delimiter",
@@ -40,7 +40,7 @@ _SPARKS = {
     "pathglobfilter": "pattern",
     "maxcolumns": "max_columns",
 }
-#: Options of Spark's own readers that have nothing to do here, and why.
+#: Options of Spark's own readers that are not needed here, and why.
 _NEEDLESS = {
     "multiline": "format csv reads newlines in quotes as they are",
     "inferschema": "format csv infers its columns where it has no schema",
@@ -57,9 +57,9 @@ class ReadOptions:
     policies: Policies
     block_size: int | str
     max_readers: int | None = None
-    columns: tuple[str, ...] = ()  # to return; none: all of the files' own
-    files: tuple[str, ...] = ()  # to read; none: all
-    blocks: tuple[range, ...] = ()  # to read; none: all
+    columns: tuple[str, ...] = ()  # to return; empty for all of the files' own columns
+    files: tuple[str, ...] = ()  # to read; empty for all
+    blocks: tuple[range, ...] = ()  # to read; empty for all
 
     @property
     def bounds(self) -> Bounds:
@@ -75,7 +75,7 @@ def parse_options(given: Mapping[str, str]) -> ReadOptions:
     """Return the options of a `load`, whose names are in lower case.
 
     Raises:
-        OptionsError: when one is unknown, or its text is not of its type; the message names the nearest one.
+        OptionsError: when an option is unknown (the message names the most similar one), or its text is invalid.
     """
     texts = dict(given)
     name = texts.pop("format", "lines")
@@ -108,17 +108,17 @@ def _format_class(name: str) -> type[FormatOption]:
 
 
 def _format_texts(name: str, kind: type[FormatOption], texts: dict[str, str]) -> dict[str, str]:
-    """Take the options of the format out of `texts` and return them."""
+    """Remove the options of the format from `texts` and return them."""
     fields = {field.name for field in dataclasses.fields(kind)}
     if kind is CustomFormat:
         return {"path": name} | {key: texts.pop(key) for key in fields - {"path", "options"} if key in texts}
     if "columns" in fields and texts.get("columns") not in {"equal", "by_name"}:
-        fields.remove("columns")  # of the result
+        fields.remove("columns")  # which selects columns of the result
     return {key: texts.pop(key) for key in fields if key in texts}
 
 
 def _with_arguments(option: FormatOption, texts: Mapping[str, str]) -> FormatOption:
-    """Return a custom format with the arguments of its class, which the option `options` has as JSON."""
+    """Return a custom format with the arguments of its class, given as JSON by the option `options`."""
     if not isinstance(option, CustomFormat) or "options" not in texts:
         return option
     try:
@@ -158,7 +158,7 @@ def _needless(name: str) -> str:
 
 
 def _of_formats() -> dict[str, list[str]]:
-    """Return the formats that have each option."""
+    """Return the names of the formats that have an option, for each option."""
     found: dict[str, list[str]] = {}
     for kind, cls in FORMATS.items():
         for field in dataclasses.fields(cls):
@@ -213,7 +213,7 @@ def _count(name: str, text: str | None) -> int | None:
 
 
 def _several(text: str | None, separator: str | None = None) -> tuple[str, ...]:
-    """Return the values of an option that takes several: a JSON array of them, or text, cut at the separator."""
+    """Return the values of an option that takes several, from a JSON array, or from text split at the separator."""
     if text is None or not text.strip():
         return ()
     if text.lstrip().startswith("["):

@@ -19,19 +19,19 @@ from airflow_provider_blockread.spark.scanning import entry_states, files_to_sca
 from airflow_provider_blockread.spark.tasks.opening import open_version
 from airflow_provider_blockread.storage.stores import Stores
 
-_SCANS = 8  # at once: they wait for the store more than they compute
+_SCANS = 8  # at once, since they mostly wait for the store
 
 
 def plan_partitions(
     options: ReadOptions, stores: Stores, versions: Sequence[FileVersion]
 ) -> Iterator[tuple[list[Block], dict[int, int]]]:
-    """Yield the blocks of each partition, about as many bytes as the largest block has, and their entry states.
+    """Yield the blocks of each partition, of about the size of the largest block, and their entry states.
 
-    Numbers count the blocks of all files in order, whichever are chosen. States are found here, in one process: by a
-    scan of those files of more than one block whose format requires it.
+    Blocks are numbered over all files in order, even those that are not chosen. States are found here, in one process,
+    by a scan of the files with more than one block if their format requires it.
 
     Raises:
-        OptionsError: when a chosen file or block is not there.
+        OptionsError: when a chosen file or block does not exist.
     """
     fmt = make_format(options.record_format)
     blocks = list(iter_blocks(_parts(versions, fmt), _limits(options, stores, fmt), total_bytes=0))
@@ -77,7 +77,7 @@ def _numbered(options: ReadOptions, blocks: list[Block]) -> list[Block]:
 def _states(
     options: ReadOptions, stores: Stores, fmt: RecordFormat, blocks: list[Block], wanted: set[int]
 ) -> dict[int, int]:
-    """Return the entry states of the blocks of files of which one is wanted beyond the first."""
+    """Return the entry states of the blocks of those files from which a block after the first is wanted."""
     files = []
     for of_file in files_to_scan(blocks, fmt):
         last = max((place for place, block in enumerate(of_file) if block.number in wanted), default=0)

@@ -1,4 +1,4 @@
-"""Reading a partition: batches of the columns that a query returns, one chunk of records each."""
+"""Reading a partition: batches with the columns that a query returns, one per chunk of records."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from airflow_provider_blockread.storage.stores import Stores
 def read_batches(
     options: ReadOptions, columns: Columns, stores: Stores, blocks: list[Block], states: Mapping[int, int]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the good records of the blocks, in order; the file of a block must be the version that was listed.
+    """Yield the good records of the blocks, in order; the blocks' files must be the versions that were listed.
 
     Raises:
-        RecordError: when a record is bad and the policy is to fail.
+        RecordError: when a record is bad and the policy is `fail`.
     """
     keep_freed_memory()
     fmt = make_format(columns.option)

@@ -1,4 +1,4 @@
-"""Registering the data source with a session; what it needs is imported when it is called."""
+"""Registers the data source with a session; its dependencies are imported only when it is called."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def register(spark: SparkSession, *, storage_options: Mapping[str, Mapping[str, 
 
     Args:
         spark: the session.
-        storage_options: root URI -> fsspec storage options for everything below it. They travel with the code of the
-            data source, in no option, plan or log. By default the ambient identity of the workers opens the files.
+        storage_options: root URI -> fsspec storage options for everything below it. They are sent with the code of the
+            data source, so that they are in no option, plan or log. Default: the ambient identity of the workers.
     """
     from airflow_provider_blockread.spark.data_source.source import make_data_source  # noqa: PLC0415 - needs pyspark
 
@@ -32,7 +32,7 @@ def register(spark: SparkSession, *, storage_options: Mapping[str, Mapping[str, 
 
 
 def _runs_here(spark: SparkSession) -> bool:
-    """Return whether the workers are of this machine and Python."""
+    """Return whether the workers run on this machine with this Python."""
     from airflow_provider_blockread.spark.engines.settings import is_local  # noqa: PLC0415
 
     return not _is_connect(spark) and is_local(str(spark.sparkContext.master))
@@ -51,7 +51,7 @@ def _send_package(spark: SparkSession) -> None:
 
 @cache
 def _bundle() -> str:
-    """Return the path of this package as a zip, which executors fetch from this process as long as it lives."""
+    """Return the path of a zip of this package, which executors fetch from this process during its lifetime."""
     from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415
 
     folder = tempfile.mkdtemp(prefix="blockread-")

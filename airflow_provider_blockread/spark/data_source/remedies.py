@@ -1,4 +1,4 @@
-"""Errors as a notebook shows them: the remedies of windows, in the words of the data source."""
+"""Errors as a notebook shows them, with remedies for users of the data source instead of those for windows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def advise(error: BlockReadError, *, listed: bool) -> None:
 
     Args:
         error: the error.
-        listed: whether the files were listed before, so that they may have changed.
+        listed: whether the files were listed earlier, so that they may have changed since.
     """
     text = str(error.args[0]) if error.args else ""
     for pattern, words in _WORDS:

@@ -1,7 +1,7 @@
 """The classes that Spark calls: a data source and a reader for each `load`, in processes of the driver.
 
-Spark pickles the data source after `load`, and the reader with it for the tasks. The list of files stays with the
-driver: tasks get their blocks in their partitions.
+Spark pickles the data source after `load`, and with it the reader for the tasks. The list of files stays in the driver:
+tasks get their blocks in their partitions.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from airflow_provider_blockread.storage.stores import Stores
 
 StorageOptions = Mapping[str, Mapping[str, object]]
 
-# Newer versions of Spark ask for the zone of timestamps; 4.0 uses UTC itself.
+# Newer versions of Spark require the zone of timestamps; 4.0 always uses UTC.
 _ASKS_ZONE = "timezone" in signature(to_arrow_schema).parameters
-_HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"  # makes Spark's Python workers report the message of an error alone
+_HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"  # makes Spark's Python workers report only the message of an error
 
 
 def make_data_source(storage_options: StorageOptions) -> type[DataSource]:
-    """Return the class to register; the storage options (by root URI) travel in the class, in no option or plan."""
+    """Return the class to register; it holds the storage options (by root URI), so that no option or plan does."""
     return type("BlockRead", (BlockReadSource,), {"storage_options": storage_options})
 
 
@@ -56,13 +56,13 @@ def _in_arrow(schema: StructType) -> pa.Schema:
 
 
 def _in_spark(schema: pa.Schema) -> StructType:
-    """Return the columns in the types that Spark has for them, and refuse those that it has none for."""
+    """Return the columns in Spark's types, and refuse those for which Spark has no type."""
     return StructType([_field(column) for column in schema])
 
 
 def _field(column: pa.Field) -> StructField:
     with suppress(PySparkTypeError):
-        if "timestamp[ns" not in str(column.type):  # at any depth: Spark has microseconds
+        if "timestamp[ns" not in str(column.type):  # at any depth; Spark's unit is the microsecond
             return from_arrow_schema(pa.schema([column]), prefer_timestamp_ntz=True).fields[0]
     msg = (
         f"{NAME}: column {column.name!r} is of type {column.type}, which Spark does not have; declare another type in"
@@ -77,12 +77,12 @@ def _short_errors(*, listed: bool = True) -> Iterator[None]:
         yield
     except BlockReadError as error:
         advise(error, listed=listed)
-        os.environ[_HIDE_TRACEBACK] = "1"  # this worker ends with the error
+        os.environ[_HIDE_TRACEBACK] = "1"  # safe to set, as this worker ends with the error
         raise
 
 
 class BlockReadSource(DataSource):
-    """The files of one `load`, listed once: all queries read these versions of them."""
+    """The files of one `load`, listed once: all queries read these versions of the files."""
 
     storage_options: ClassVar[StorageOptions] = {}
     now: ClassVar[Callable[[], float]] = time.time  # seconds since the epoch
@@ -92,7 +92,7 @@ class BlockReadSource(DataSource):
         with _short_errors(listed=False):
             self._read = parse_options(dict(options))
             stores = Stores(self.storage_options)
-            self._is_typed = True  # by `.schema(...)`; `schema` is called where it is not
+            self._is_typed = True  # by `.schema(...)`; otherwise Spark calls `schema`
             self._files = list(list_files(stores, self._read.source, now_s=type(self).now()))
 
     @classmethod
@@ -101,7 +101,7 @@ class BlockReadSource(DataSource):
         return NAME
 
     def schema(self) -> StructType:
-        """Return the columns, where `.schema(...)` has not given them; those of csv may be inferred from the files."""
+        """Return the columns if `.schema(...)` has not set them; those of csv may be inferred from the files."""
         with _short_errors():
             option, self._is_typed = self._read.record_format, False
             if isinstance(option, Csv) and option.schema is None:
@@ -121,7 +121,7 @@ class BlockReadSource(DataSource):
         return replace(option, schema=schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Return the reader of these columns."""
+        """Return a reader that returns these columns."""
         with _short_errors():
             asked = _in_arrow(schema)
             read = self._read
@@ -143,10 +143,10 @@ class BlockPartition(InputPartition):
 
 
 class BlockReadReader(DataSourceReader):
-    """Plans the partitions of a `load`, once, and reads one in each task.
+    """Plans the partitions of a `load` once, and reads one of them in each task.
 
-    It takes no filters: Spark 4.3 keeps the partitions that one query's filters left for later queries of the same
-    DataFrame that have none to offer, whose rows would be lost.
+    It does not accept filters: Spark 4.3 would reuse the partitions filtered for one query in later queries of the same
+    DataFrame that have no filters, which would lose rows.
     """
 
     def __init__(
@@ -159,13 +159,13 @@ class BlockReadReader(DataSourceReader):
         return vars(self) | {"_files": ()}
 
     def partitions(self) -> Sequence[InputPartition]:
-        """Return what each task reads."""
+        """Return the partitions, one for each task."""
         with _short_errors():
             planned = plan_partitions(self._read, Stores(self._storage_options), self._files)
             return [BlockPartition(blocks, states) for blocks, states in planned]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a partition; the one that Spark makes up for no partitions has none."""
+        """Yield the rows of a partition; the one that Spark itself creates if there are no partitions has no rows."""
         if not isinstance(partition, BlockPartition):
             return
         stores = Stores(self._storage_options)

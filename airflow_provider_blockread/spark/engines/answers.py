@@ -1,4 +1,4 @@
-"""Answers of tasks as bytes, which a server of others may pass on: data of known types, and never code."""
+"""Answers of tasks as bytes, which an untrusted server may pass on: data of known types, and never code."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 from airflow_provider_blockread.errors import SparkJobError
 
 _OWN = f"{__name__.partition('.')[0]}."
-# Of values in a partition's name or in statistics of a column.
+# Types of values in a partition's name or in statistics of a column.
 _VALUES = {("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")} | {
     ("decimal", "Decimal")
 }
 
 
 def as_bytes(answer: object) -> bytes:
-    """Return an answer as `answer_from` reads it."""
+    """Return an answer serialized for `answer_from`."""
     return pickle.dumps(answer)
 
 
 def answer_from(data: bytes) -> Any:  # noqa: ANN401 - whatever the task returned
-    """Return the answer that a task's bytes hold.
+    """Return the answer in a task's bytes.
 
     Raises:
-        SparkJobError: when they hold anything but plain values and dataclasses of this package.
+        SparkJobError: when they contain anything except plain values and dataclasses of this package.
     """
     try:
         return _Answer(io.BytesIO(data)).load()
@@ -37,7 +37,7 @@ def answer_from(data: bytes) -> Any:  # noqa: ANN401 - whatever the task returne
 
 class _Answer(pickle.Unpickler):  # noqa: S301 - restricted below
     def find_class(self, module: str, name: str) -> Any:  # noqa: ANN401 - of the base class
-        """Return a class of values; a pickle can call what this returns."""
+        """Return an allowed class; a pickle can call whatever this returns."""
         if (module, name) in _VALUES:
             return super().find_class(module, name)
         found = super().find_class(module, name) if module.startswith(_OWN) else None

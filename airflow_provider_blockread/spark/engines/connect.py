@@ -1,4 +1,4 @@
-"""Tasks as partitions of a DataFrame: in a session of a Spark Connect server."""
+"""Tasks as partitions of a DataFrame, in a session of a Spark Connect server."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 _ANSWERS = "number bigint, rest bigint, answer binary"
-_CHUNK = 2**20  # bytes of an answer in one row: below each limit of a message
-_MODE = "SPARK_CONNECT_MODE_ENABLED"  # lets functions of pyspark.sql return what Spark Connect takes
+_CHUNK = 2**20  # bytes of an answer in one row: below every limit for messages
+_MODE = "SPARK_CONNECT_MODE_ENABLED"  # makes functions of pyspark.sql return objects of Spark Connect
 _PARTITIONS = "spark.sql.leafNodeDefaultParallelism"  # of a DataFrame made of rows
 
 
@@ -51,18 +51,18 @@ class ConnectEngine:
 
     @cached_property
     def cores(self) -> int:
-        """How many items are worked on at once, as the server was when it was asked."""
+        """How many items are worked on at once, as the server said when it was last asked."""
         return cores_of(self.connected)
 
     @cached_property
     def may_grow(self) -> bool:
-        """Whether more executors may come."""
+        """Whether more executors may become available."""
         return not is_local(str(self.connected.conf.get("spark.master", "")))
 
     @cached_property
     def application(self) -> Application:
-        """The server's own application; it says where its pages are to nobody."""
-        with suppress(Exception):  # people alone depend on it
+        """The id of the server's own application, without the address of its pages, which a client cannot find."""
+        with suppress(Exception):  # only people use it
             return Application(id=str(self.connected.conf.get("spark.app.id", "")))
         return Application()
 
@@ -79,7 +79,7 @@ class ConnectEngine:
         if not items:
             return []
         self._cancelled = False
-        secret = new_secret()  # seals what tasks report; it travels in their closure, and nowhere else
+        secret = new_secret()  # seals what tasks report; it is only in their closure
         answers: dict[int, Answer] = {}
         read = Tally()
         try:
@@ -99,9 +99,9 @@ class ConnectEngine:
     def _answers(
         self, work: Callable[..., Iterator[pa.RecordBatch]], items: Sequence[Any]
     ) -> Iterator[tuple[int, Any]]:
-        """Yield the answer for each item, by its number, as it arrives; each item is a partition of its own.
+        """Yield each item's number and answer as they arrive; each item is a separate partition.
 
-        The server sends partitions in their order: an answer waits for those before it.
+        The server sends partitions in order, so an answer waits for those before it.
         """
         session = self.connected
         rows = pa.table(
@@ -110,7 +110,7 @@ class ConnectEngine:
                 "item": pa.array([pickle.dumps(item) for item in items], pa.binary()),
             }
         )
-        session.addTag(self.tag)  # of this thread's operations
+        session.addTag(self.tag)  # for this thread's operations
         session.conf.set(_PARTITIONS, len(items))
         parts: list[bytes] = []
         for number, rest, part in session.createDataFrame(rows).mapInArrow(work, _ANSWERS).toLocalIterator():
@@ -118,14 +118,14 @@ class ConnectEngine:
             if not rest:
                 yield number, answer_from(b"".join(parts))
                 parts.clear()
-        session.conf.unset(_PARTITIONS)  # for DataFrames of the user
+        session.conf.unset(_PARTITIONS)  # so that it does not affect DataFrames of the user
 
     @contextmanager
     def session(self, *, title: str, report: Callable[[Progress], None]) -> Iterator[SparkSession]:
-        """Yield the session, on which functions of `pyspark.sql` work as they do on any other."""
+        """Yield the session, with which functions of `pyspark.sql` work as with any other session."""
         del title  # the tag names the jobs
         quiet_session()
-        self.connected.addTag(self.tag)  # of this thread's operations
+        self.connected.addTag(self.tag)  # for this thread's operations
         active = type(self.connected)._active_session  # noqa: SLF001 - where `udf` parses the type that it returns
         before, active_before = os.environ.get(_MODE), getattr(active, "session", None)
         os.environ[_MODE], active.session = "1", self.connected
@@ -138,14 +138,14 @@ class ConnectEngine:
                 del os.environ[_MODE]
 
     def cancel(self) -> None:
-        """Cancel the run; where the server is gone, nothing is running."""
+        """Cancel the run; if the server is gone, nothing is running."""
         self._cancelled = True
         with suppress(Exception):
             self.connected.interruptTag(self.tag)
 
     @contextmanager
     def _reporting(self, report: Callable[[Progress], None]) -> Iterator[None]:
-        """Report every `REPORT_S` seconds how far the run in the body is."""
+        """Report the progress of the run in the body every `REPORT_S` seconds."""
         due = time.monotonic() + REPORT_S
 
         def handle(*, stages: Iterable[Any], inflight_tasks: int, operation_id: str | None, done: bool) -> None:
@@ -174,7 +174,7 @@ def _work(task: Task[Item, Answer], secret: str, batches: Iterable[pa.RecordBatc
     for batch in batches:
         [number], [item] = batch["number"].to_pylist(), batch["item"].to_pylist()
         with own_errors_as_text(secret):
-            given = pickle.loads(item)  # noqa: S301 - of the driver
+            given = pickle.loads(item)  # noqa: S301 - from the driver
             answer = as_bytes(task(given, context.taskAttemptId() if context else 0))
         for start in range(0, len(answer), _CHUNK):
             rest = max(len(answer) - start - _CHUNK, 0)  # bytes that follow

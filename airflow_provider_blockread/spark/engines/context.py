@@ -1,4 +1,4 @@
-"""Spark contexts: of an application that spark-submit started, and of a process that starts Spark itself."""
+"""Spark contexts of applications that spark-submit started, and of processes that start Spark themselves."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def quiet_session() -> None:
-    """Keep pyspark from printing what it raises, with a stack, and a warning about newer pandas."""
+    """Keep pyspark from printing the errors that it raises, with a stack, and a warning about newer pandas."""
     from pyspark import util  # noqa: PLC0415 - comes with Spark's SQL
     from pyspark.logger import PySparkLogger  # noqa: PLC0415
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
-    util.print_exec = _print_nothing  # of a function that cannot be pickled
+    util.print_exec = _print_nothing  # for a function that cannot be pickled
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
 
 
@@ -30,9 +30,10 @@ def _print_nothing(stream: TextIO) -> None:
 def start_context(
     master: str, conf: Mapping[str, str], defaults: dict[str, str], *, readers: int | None = None
 ) -> SparkContext:
-    """Return a Spark context of this process; without a session of Spark's SQL, which takes seconds to start.
+    """Return a Spark context of this process, without a session of Spark SQL, which takes seconds to start.
 
-    `conf` wins over the `spark-defaults.conf` of the user, which wins over `defaults` and what follows from `readers`.
+    `conf` takes precedence over the user's `spark-defaults.conf`, which takes precedence over `defaults` and the
+    settings derived from `readers`.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
 
@@ -45,7 +46,7 @@ def start_context(
 
 
 def submitted_context(*, has_secrets: bool, readers: int | None = None) -> SparkContext:
-    """Return the context of the application that this process is; what the user or the cluster has configured stays."""
+    """Return the Spark context of this application; settings of the user or the cluster are kept."""
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - one is made only when this is an application
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""Tasks in this process, one after the other, without Spark: for tests, documentation and benchmarks."""
+"""Tasks in this process, one after another, without Spark: for tests, documentation and benchmarks."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from airflow_provider_blockread.spark.engines.reporting import job_failed
 
 
 class InProcessEngine:
-    """An `Engine` without Spark; `cores` only decides into how many items a job is cut.
+    """An `Engine` without Spark; `cores` only determines into how many items a job is split.
 
-    A task that raises is repeated until it has failed `failures` times, as in Spark's `local[cores, failures]`.
+    A task that raises is retried until it has failed `failures` times, as in Spark's `local[cores, failures]`.
     """
 
     may_grow = False
@@ -64,15 +64,15 @@ class InProcessEngine:
                 raise job_failed(error) from error
 
     def session(self, *, title: str, report: Callable[[Progress], None]) -> NoReturn:
-        """Refuse: there is no Spark.
+        """Refuse, because there is no Spark.
 
         Raises:
-            OptionsError: saying so.
+            OptionsError: always.
         """
         del report
         msg = f"{title}: DataFrame functions and SQL need Spark, and this process runs without it; use an ArrowFunction"
         raise OptionsError(msg)
 
     def cancel(self) -> None:
-        """Start no further item of this run."""
+        """Stop this run before its next item."""
         self._cancelled = True

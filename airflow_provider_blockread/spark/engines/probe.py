@@ -1,4 +1,4 @@
-"""What a Spark Connect server's Python is: a task that needs nothing but the standard library and pyarrow."""
+"""A task that examines a Spark Connect server's Python, and needs only the standard library and pyarrow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The schema of what `probe` yields.
+#: The schema of the rows that `probe` yields.
 FOUND = "found string"
 
 _NEEDED = ("fsspec", "numpy", "pyarrow")

@@ -1,4 +1,4 @@
-"""What an engine does for a job: it runs tasks, and knows nothing of blocks, records or files."""
+"""The protocol of engines: an engine runs the tasks of a job, and knows nothing about blocks, records or files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from airflow_provider_blockread.observer import Progress, Tally
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-#: Works on an item. The number is that of the attempt: no other attempt of the application has it.
+#: Works on an item. The number identifies the attempt: no other attempt of the application has it.
 Task: TypeAlias = Callable[[Item, int], Answer]
 
 
@@ -20,7 +20,7 @@ class SparkLostError(ConnectionError):
     """Spark's JVM, or the server, is gone; any other `ConnectionError` belongs to the code that raised it."""
 
 
-#: Says what the work on an item has read; runs where the item was worked on, or where its answer arrives.
+#: Returns what the work on an item has read; runs where the item was worked on, or where its answer arrives.
 Measure: TypeAlias = Callable[[Answer], Tally]
 
 #: Seconds between two reports of progress.
@@ -31,7 +31,7 @@ STOP_S = 3.0
 
 
 def read_nothing(_: object) -> Tally:
-    """Measure answers of tasks that read no blocks."""
+    """Return an empty tally, for answers of tasks that read no blocks."""
     return Tally()
 
 
@@ -44,11 +44,11 @@ class Engine(Protocol):
 
     @property
     def may_grow(self) -> bool:
-        """Whether more cores may come, as on a cluster whose executors are still starting."""
+        """Whether more cores may become available, as on a cluster whose executors are still starting."""
 
     @property
     def application(self) -> Application:
-        """How people find in Spark's own pages what runs here."""
+        """The application by which people find this work in Spark's own pages."""
 
     def run(
         self,
@@ -61,23 +61,23 @@ class Engine(Protocol):
     ) -> list[Answer]:
         """Run the task for each item; return the answers of the accepted attempts, in the order of the items.
 
-        `title` is for people who watch the engine; `report` is called now and then, from any thread, with the sum of
-        what was measured of the attempts that are accepted so far.
+        `title` is for people who watch the engine; `report` is called from time to time, from any thread, with the sum
+        of what was measured of the attempts accepted so far.
 
         Raises:
-            BlockReadError: what a task raised, as itself.
+            BlockReadError: the error that a task raised, unchanged.
             SparkJobError: when the run failed for another reason, or was cancelled.
             SparkLostError: when the engine itself is gone.
         """
 
     def session(self, *, title: str, report: Callable[[Progress], None]) -> AbstractContextManager[Any]:
-        """Open a `SparkSession` for the body, which uses nothing but DataFrames of it; one at a time.
+        """Return a context with a `SparkSession`, of which only DataFrames may be used; one context at a time.
 
-        `title` is for people who watch the jobs of the body; `report` is called now and then, from any thread.
+        `title` is for people who watch the jobs of the body; `report` is called from time to time, from any thread.
 
         Raises:
             OptionsError: when the engine has no Spark.
         """
 
     def cancel(self) -> None:
-        """Cancel the run, or the jobs of a session, if there are any; from any thread."""
+        """Cancel the current run, or the jobs of the session, if any; can be called from any thread."""

@@ -1,4 +1,4 @@
-"""Tasks as partitions of an RDD: on the Spark context of an application or of this process."""
+"""Tasks as partitions of an RDD, on the Spark context of an application or of this process."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ class RddEngine:
 
     @property
     def may_grow(self) -> bool:
-        """Whether more executors may come than the settings of the application say."""
+        """Whether the application may get more executors than its settings say."""
         return self._most is None and not is_local(str(self.context.master))
 
     @property
     def application(self) -> Application:
-        """The application's id, and its live pages unless they are switched off."""
+        """The application's id, and the address of its live pages unless they are disabled."""
         return Application(id=str(self.context.applicationId), ui=str(self.context.uiWebUrl or ""))
 
     def run(
@@ -72,11 +72,11 @@ class RddEngine:
         """Run the task for each item and return the answers of the attempts that Spark accepted."""
         if not items:
             return []
-        secret = new_secret()  # seals what tasks report; it travels in their closure, and nowhere else
+        secret = new_secret()  # seals what tasks report; it is only in their closure
         self.context.setJobDescription(title)
         partitions = self.context.parallelize(items, len(items))
         try:
-            # Spark adds up what accepted attempts alone have measured, each once.
+            # Spark adds up only what accepted attempts have measured, each of them once.
             read: Any = self.context.accumulator(Tally(), _Adding())  # type: ignore[arg-type]
             with _reporting(self.context.statusTracker(), lambda found: report(replace(found, tally=read.value))):
                 return partitions.mapPartitions(partial(_work, task, secret, measure, read)).collect()
@@ -89,7 +89,7 @@ class RddEngine:
 
     @contextmanager
     def session(self, *, title: str, report: Callable[[Progress], None]) -> Iterator[SparkSession]:
-        """Yield the session of Spark's SQL on this context; instants are in UTC unless the user has set a zone."""
+        """Yield the Spark SQL session of this context; instants are in UTC unless the user has set a zone."""
         from pyspark.sql import SparkSession  # noqa: PLC0415 - takes seconds, and only some jobs need it
 
         session = SparkSession.builder.getOrCreate()
@@ -102,11 +102,11 @@ class RddEngine:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether the context has been stopped, by the user's function, too."""
+        """Whether the context has been stopped, possibly by the user's function."""
         return self.context._jsc is None  # noqa: SLF001 - pyspark's own test for it
 
     def cancel(self) -> None:
-        """Cancel the run; where Spark itself has died or was stopped, nothing is running."""
+        """Cancel the run; if Spark itself has died or was stopped, nothing is running."""
         if self.is_stopped:
             return
         with _alive():
@@ -114,7 +114,7 @@ class RddEngine:
             self.context.cancelAllJobs()
 
     def stop(self) -> None:
-        """Stop the context; where Spark itself has died, nothing is left to stop."""
+        """Stop the context; if Spark itself has died, nothing is left to stop."""
         with _alive(), _ending_later(self.context):
             self.context.stop()
 
@@ -149,7 +149,7 @@ def _work(
 
 @contextmanager
 def _alive() -> Iterator[None]:
-    """Skip the rest of the body if Spark has died; the error of its job says so."""
+    """Ignore an error of the body if Spark has died, which the error of its job reports."""
     from py4j.protocol import Py4JError  # noqa: PLC0415 - comes with pyspark
 
     with suppress(Py4JError, OSError):
@@ -158,7 +158,7 @@ def _alive() -> Iterator[None]:
 
 @contextmanager
 def _ending_later(context: SparkContext) -> Iterator[None]:
-    """End the context's server of accumulators in the background, as it notices its end only once a second."""
+    """Shut down the context's accumulator server in the background, since it checks for this only once a second."""
     server = getattr(context, "_accumulatorServer", None)
     if not isinstance(server, TCPServer) or isinstance(server.server_address, str):  # a Unix socket's file is removed
         yield
@@ -172,7 +172,7 @@ def _ending_later(context: SparkContext) -> Iterator[None]:
 
 @contextmanager
 def _reporting(tracker: Any, report: Callable[[Progress], None]) -> Iterator[None]:  # noqa: ANN401 - pyspark's StatusTracker
-    """Report every `REPORT_S` seconds how far the run in the body is."""
+    """Report the progress of the run in the body every `REPORT_S` seconds."""
 
     def poll() -> bool:
         with _alive():

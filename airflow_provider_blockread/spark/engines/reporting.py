@@ -1,4 +1,4 @@
-"""Errors of tasks: sealed text on their way through Spark, and errors of this package in the driver."""
+"""Errors of tasks: sealed text while they pass through Spark, and errors of this package again in the driver."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*"
 # The last line of a Python traceback in Spark's message; names of Java classes begin with a package.
 _RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit): .*", re.MULTILINE)
 
-# What is wrong with the Python of the executors, which `spark.pyspark.python` names, and not with a record. A pattern
-# begins with what raised it, since what follows may quote a record.
+# Problems of the executors' Python, which `spark.pyspark.python` names, and not of a record. A pattern begins with the
+# class of the error, since the text after it may quote a record.
 _ADVICE = (
     (
         re.compile(r"ModuleNotFoundError: No module named "),
@@ -54,19 +54,19 @@ def as_own_error(error: Exception, secret: str) -> BlockReadError:
 
 
 def job_failed(error: BaseException) -> SparkJobError:
-    """Return a `SparkJobError` that gives Spark's own reason in a line.
+    """Return a `SparkJobError` with Spark's own reason in one line.
 
-    The text may come from a record or a file name: it chooses words of that line, and nothing more.
+    The text may come from a record or a file name, so it must not influence anything but the words of that line.
     """
     text = str(error)
     reason = _REASON.search(text) or _FIRST_LINE.match(text.strip())
-    said = raised_by(text) or (reason[0] if reason else "")  # the former is of a task, in Python
+    said = raised_by(text) or (reason[0] if reason else "")  # what a task raised in Python comes first
     short = said[:_MAX_CHARS].strip() + (" ..." if len(said) > _MAX_CHARS else "")
     advice = next((advice for pattern, advice in _ADVICE if pattern.match(short)), "see Spark's log, then retry")
     return SparkJobError(f"the Spark job failed: {short or type(error).__name__}; {advice}")
 
 
 def raised_by(text: str) -> str:
-    """Return the line of Spark's message with what a task raised in Python; empty if there is none."""
+    """Return the line of Spark's message with the error that a task raised in Python, or an empty string."""
     raised = _RAISED.findall(text.partition("\n\tat ")[0])
     return raised[-1] if raised else ""

@@ -22,15 +22,15 @@ from airflow_provider_blockread.spark.installed import require_pyspark
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-#: The user of a session whose address names none: with the session's id, it lets other processes find the session.
+#: The user of a session whose address names no user; with the session's id, other processes can find the session.
 USER = "blockread"
 
-_OLDEST = (4, 0)  # of servers
+_OLDEST = (4, 0)  # supported version of servers
 _OPENING = 4  # retries within about 4 s
 _ANSWER_S = 60.0  # for the first answer of a server
 _RUNNING = 8  # retries within about 45 s, after which a server counts as lost
 _MAX_BACKOFF_MS = 10_000
-# A server that hangs, or a connection that is cut silently, is noticed. Clients from 4.3 on do so by themselves.
+# Detects a server that hangs, or a connection that was cut silently. Clients from 4.3 on do so by themselves.
 _KEEPALIVE = {
     "grpc.keepalive_time_ms": 60_000,
     "grpc.keepalive_timeout_ms": 20_000,
@@ -46,7 +46,7 @@ _NO_PACKAGE = re.compile(r"PACKAGE_NOT_INSTALLED\] (\w+)|No module named '(\w+)'
 
 @dataclass(frozen=True)
 class Server:
-    """A Spark Connect server; `url` is its connection string, which may hold a token, and is never printed."""
+    """A Spark Connect server; `url` is its connection string, which may contain a token, and must never be printed."""
 
     url: str = field(repr=False)
 
@@ -55,24 +55,24 @@ class Server:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether the connection uses TLS, or does not leave this host."""
+        """Whether the connection uses TLS, or stays on this host."""
         host = str(self).rpartition(":")[0] or str(self)
         return "use_ssl=true" in self.url.lower().split(";")[1:] or host in {"localhost", "127.0.0.1", "[::1]"}
 
 
 def session_id(name: str, secret: str) -> str:
-    """Return the id of an application's session, which another process that has the window's secret can thus end.
+    """Return the id of an application's session, which any process with the window's secret can compute to end it.
 
-    The secret keeps windows of the same name in different ledgers apart.
+    The secret distinguishes windows of the same name in different ledgers.
     """
     return str(uuid.UUID(derived(secret, name)[:32], version=4))
 
 
 def connect(server: Server, identity: str) -> SparkSession:
-    """Return a new session with this id of a server that answers.
+    """Return a new session with this id, after the server has answered.
 
     Raises:
-        OptionsError: when this Python lacks what a client needs, the server refuses it, or is too old for it.
+        OptionsError: when this Python lacks what a client needs, or the server refuses the client, or is too old.
         SparkJobError: when there is no server, it hangs, or the session was ended before it was opened.
     """
     session, found = client_of(server, identity), list[str]()
@@ -90,7 +90,7 @@ def connect(server: Server, identity: str) -> SparkSession:
 
 
 def _check_version(session: SparkSession, server: Server, theirs: str) -> None:
-    """Refuse a server that is too old, in itself or for this client, which may ask for settings that it lacks."""
+    """Refuse a server that is too old, in general or for this client, which may ask for settings that it lacks."""
     import pyarrow as pa  # noqa: PLC0415 - DAG files import this module
     import pyspark  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def client_of(server: Server, identity: str) -> SparkSession:
     """Return a client of the session with this id, without a call to the server.
 
     Raises:
-        OptionsError: when this Python lacks what a client needs, or has it mixed, or the address is none.
+        OptionsError: when this Python lacks what a client needs, or mixes versions of it, or the address is invalid.
     """
     require_pyspark({})
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas")  # nothing here uses pandas
@@ -132,7 +132,7 @@ def client_of(server: Server, identity: str) -> SparkSession:
         raise OptionsError(msg) from error
     try:
         builder = DefaultChannelBuilder(server.url)
-    except Exception:  # noqa: BLE001 - PySpark's own repeats the address, which may hold a token
+    except Exception:  # noqa: BLE001 - PySpark's own repeats the address, which may contain a token
         msg = f"{server} is no address of a Spark Connect server; write it as sc://host:port"
         raise OptionsError(msg) from None
     if not hasattr(builder, "keepalive_enabled"):
@@ -146,14 +146,14 @@ def client_of(server: Server, identity: str) -> SparkSession:
 
 
 def be_patient(session: SparkSession, retries: int) -> None:
-    """Let calls of a session be repeated this often while the server cannot be reached."""
+    """Set how often calls of a session are retried while the server cannot be reached."""
     from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
 
     session.client.set_retry_policies([DefaultPolicy(max_retries=retries, max_backoff=_MAX_BACKOFF_MS)])
 
 
 def equip(session: SparkSession, server: Server, conf: Mapping[str, str], files: Iterable[str]) -> None:
-    """Give a session its configuration and the Python files that its tasks need, and check the server's Python.
+    """Send a session its configuration and the Python files that its tasks need, and check the server's Python.
 
     Raises:
         OptionsError: naming what the server refuses or lacks.
@@ -207,7 +207,7 @@ def _lacks(server: Server, packages: str) -> OptionsError:
 
 
 def cores_of(session: SparkSession) -> int:
-    """Return how many tasks the server runs at once: into so many parts it cuts a range, by its plan."""
+    """Return how many tasks the server runs at once: the number of parts of a range in the server's plan."""
     frame: Any = session.range(2)
     plan = frame._explain_string()  # noqa: SLF001 - explain() only prints
     splits = re.search(r"splits=(?:Some\()?(\d+)", plan)
@@ -215,7 +215,7 @@ def cores_of(session: SparkSession) -> int:
 
 
 def release(session: SparkSession) -> None:
-    """End a session and whatever runs in it; a server that cannot be reached ends it by itself later."""
+    """End a session and whatever runs in it; if the server cannot be reached, it ends the session itself later."""
     be_patient(session, 1)
     with suppress(Exception), _quiet():
         session.client.release_session()
@@ -224,15 +224,15 @@ def release(session: SparkSession) -> None:
 
 
 def abandon(session: SparkSession) -> None:
-    """End the calls of a session that hang, so that they keep no process from ending."""
+    """End hanging calls of a session, so that they do not keep this process from ending."""
     session.client._channel.close()  # noqa: SLF001 - close() waits for them
 
 
 def within(seconds: float, work: Callable[[], object]) -> bool:
-    """Work in a thread, and return whether it ended in time; a call that hangs is left behind.
+    """Run `work` in a thread, and return whether it ended within `seconds`; a call that hangs is abandoned.
 
     Raises:
-        Exception: what the work raised in time.
+        Exception: the error that the work raised in time.
     """
     failed: list[Exception] = []
 
@@ -253,9 +253,9 @@ def within(seconds: float, work: Callable[[], object]) -> bool:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether an error says that Spark is gone: its JVM, the server, or the session on it.
+    """Return whether an error means that Spark is gone: its JVM, the server, or the session on it.
 
-    The text of a task does not say so, and no connection but Spark's own.
+    Text from a task never counts, and neither do errors of connections other than Spark's own.
     """
     if isinstance(error, ConnectionError):
         names = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -269,7 +269,7 @@ def is_lost(error: BaseException) -> bool:
 
 
 def reason_of(error: Exception) -> str:
-    """Return what an error of a call to the server says, in a line."""
+    """Return the reason for the error of a call to the server, in one line."""
     text = str(error).strip()
     details = _DETAILS.search(text)
     return details[1] if details else text.partition("\n")[0].strip()
@@ -277,7 +277,7 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def _naming(server: Server) -> Iterator[None]:
-    """Name the server in the errors of a first call."""
+    """Name the server in errors of the first call to it."""
     try:
         with _quiet():
             yield
@@ -295,6 +295,6 @@ def _naming(server: Server) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Let the client's error speak for itself; a warning comes with it."""
+    """Suppress the warning that the client logs in addition to its error."""
     warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")
     yield

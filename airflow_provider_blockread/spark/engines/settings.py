@@ -1,4 +1,4 @@
-"""Defaults for Spark's configuration, where neither the user nor the cluster has set it."""
+"""Defaults for Spark's configuration, for settings that neither the user nor the cluster has made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 LOOPBACK = "127.0.0.1"
-#: The variable for the address of Spark's UI; other ports follow the configuration.
+#: The environment variable for the address of Spark's UI; other ports follow the configuration.
 LOCAL_IP = "SPARK_LOCAL_IP"
 
 _DEFAULT_LOGGING = "org/apache/spark/log4j2-"  # the folder of Spark's own profiles
@@ -27,12 +27,12 @@ def is_local(master: str) -> bool:
 def guarding(master: str, *, has_secrets: bool) -> dict[str, str]:
     """Return the settings that protect an application's ports.
 
-    A local application listens on loopback. Spark makes the secret for `spark.authenticate` itself with a local master,
-    YARN and Kubernetes; on a standalone cluster its administrator decides about it.
+    A local application listens on loopback. With a local master, YARN and Kubernetes, Spark itself creates the secret
+    for `spark.authenticate`; on a standalone cluster, authentication is up to its administrator.
 
     Args:
         master: Spark's master URL.
-        has_secrets: whether credentials travel to the executors.
+        has_secrets: whether credentials are sent to the executors.
     """
     if is_local(master):
         bound = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
@@ -43,15 +43,15 @@ def guarding(master: str, *, has_secrets: bool) -> dict[str, str]:
 
 
 def sized(master: str, readers: int | None, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings with which an application gets executors for so many tasks at once, on a cluster.
+    """Return the settings with which an application on a cluster gets executors for this number of concurrent tasks.
 
-    With executors of a known size, Spark's dynamic allocation starts as many as are needed and lets idle ones go. A
-    standalone cluster by default starts one executor on each worker, as large as the worker: there the cores are
-    limited. What the user or the cluster says about the number of executors or cores is left alone.
+    If the size of executors is known, Spark's dynamic allocation starts as many as are needed and releases idle ones.
+    By default a standalone cluster starts one executor per worker, as large as the worker, so the cores are limited
+    instead. Settings of the user or the cluster for the number of executors or cores are not changed.
 
     Args:
         master: Spark's master URL.
-        readers: tasks at once; None asks for nothing.
+        readers: the number of concurrent tasks, or None for no settings.
         given: the configuration so far.
     """
     if readers is None or is_local(master) or any(_SIZES.fullmatch(key) for key in given):
@@ -65,7 +65,7 @@ def sized(master: str, readers: int | None, given: Mapping[str, str]) -> dict[st
 
 
 def most_tasks(master: str, given: Mapping[str, str]) -> int | None:
-    """Return how many tasks an application on a cluster may ever run at once; None where no setting limits them.
+    """Return how many tasks an application on a cluster may run at once at most, or None if no setting limits them.
 
     Args:
         master: Spark's master URL.
@@ -81,7 +81,7 @@ def most_tasks(master: str, given: Mapping[str, str]) -> int | None:
 
 
 def has_own_logging(jvm: Any) -> bool:  # noqa: ANN401 - any class of Java
-    """Return whether the user or the cluster has configured Spark's log; it then stays as it is.
+    """Return whether the user or the cluster has configured Spark's log, which must then be left alone.
 
     Args:
         jvm: a Py4J view of the driver's JVM.
@@ -91,6 +91,6 @@ def has_own_logging(jvm: Any) -> bool:  # noqa: ANN401 - any class of Java
 
 
 def silence(jvm: Any) -> None:  # noqa: ANN401 - any class of Java
-    """Turn off the executor's log of failed tasks, which repeats that of the scheduler."""
+    """Turn off the executor's log of failed tasks, which repeats the scheduler's."""
     log4j = jvm.org.apache.logging.log4j
     log4j.core.config.Configurator.setLevel("org.apache.spark.executor.Executor", log4j.Level.OFF)

@@ -1,1 +1,1 @@
-"""DataFrame functions and SQL: records are staged, proven, read as a DataFrame, and what comes out is written."""
+"""DataFrame functions and SQL: records are staged, proven and read as a DataFrame, and the result is written."""

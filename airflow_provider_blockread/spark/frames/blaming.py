@@ -1,4 +1,4 @@
-"""Errors of a DataFrame's jobs: of this package, of the user's code, or of Spark; each in one line."""
+"""Errors of a DataFrame's jobs, each in one line: of this package, of the user's code, or of Spark."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from airflow_provider_blockread.spark.engines.reporting import job_failed, raise
 from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.tasks.loading import load_function
 
-_MAX_CHARS = 1000  # of what was raised
-# What Spark raises for failures of its own, such as a lost executor; other exceptions are about a query or a value.
+_MAX_CHARS = 1000  # of an error's text
+# Exceptions for Spark's own failures, such as a lost executor; other exceptions are about a query or a value.
 _OF_SPARK = ("QueryExecutionException", "SparkConnectGrpcException", "SparkException", "UnknownException")
 
 
 @contextmanager
 def blamed(spec: ReadSpec, secret: str) -> Iterator[None]:
-    """Raise an error of the body as one of this package, which names feed and window.
+    """Raise an error of the body as an error of this package that names feed and window.
 
     Args:
-        spec: of the group.
-        secret: by which tasks seal the errors of this package.
+        spec: the specification of the group.
+        secret: with which tasks seal the errors of this package.
 
     Raises:
-        OptionsError: that a function cannot be imported, or a DataFrame cannot have a column.
-        FunctionError: what the function, its tasks or the query did wrong.
+        OptionsError: when the function cannot be imported, or a DataFrame cannot have a column.
+        FunctionError: when the function, its tasks or the query failed.
         SparkJobError: when Spark failed for another reason; a retry may succeed.
         SparkLostError: when Spark's JVM or server is gone.
     """
@@ -49,7 +49,7 @@ def blamed(spec: ReadSpec, secret: str) -> Iterator[None]:
 
 
 def _of_user(spec: ReadSpec, error: BaseException) -> FunctionError | None:
-    """Return what the user's code did wrong; None if Spark itself failed."""
+    """Return the error of the user's code, or None if Spark itself failed."""
     from pyspark.errors import PySparkException, PythonException
 
     kind = type(error)
@@ -67,12 +67,12 @@ def _of_user(spec: ReadSpec, error: BaseException) -> FunctionError | None:
 
 
 def _first_line(text: str) -> str:
-    """Return Spark's own sentence; the query plan and the JVM's stack follow it."""
+    """Return the first line of Spark's message; the query plan and the JVM's stack follow it."""
     return next((line for line in map(str.strip, text.splitlines()) if line), "").rstrip(";")
 
 
 def _place(option: DataFrameFunction, error: BaseException) -> str:
-    """Return the last line of the function's own file in an error's traceback; empty if there is none."""
+    """Return the last place in the function's own file in an error's traceback, or an empty string."""
     code = getattr(load_function(option.path), "__code__", None)
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if code and frame.filename == code.co_filename]
     return f" ({PurePath(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

@@ -1,4 +1,4 @@
-"""Calling the user's DataFrame function, or running the query, and what comes out of it."""
+"""Calls the user's DataFrame function, or runs the query, and checks the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_function(option: FrameFunction, empty: DataFrame) -> None:
 
     Args:
         option: the function or query.
-        empty: a DataFrame with the records' columns, and without rows.
+        empty: a DataFrame with the records' columns, but without rows.
     """
     if isinstance(option, DataFrameFunction):
         load_function(option.path)
@@ -36,10 +36,10 @@ def check_function(option: FrameFunction, empty: DataFrame) -> None:
 
 @contextmanager
 def applied(option: FrameFunction, records: DataFrame) -> Iterator[DataFrame]:
-    """Yield what a function or query makes of the records; the query's view of them stays until the body ends.
+    """Yield the result of a function or query for the records; the query's view exists until the body ends.
 
     Raises:
-        FunctionError: when it returns something else than a DataFrame, or stops Spark.
+        FunctionError: when the function does not return a DataFrame, or stops Spark.
     """
     if isinstance(option, DataFrameFunction):
         frame = load_function(option.path)(records)
@@ -59,7 +59,7 @@ def applied(option: FrameFunction, records: DataFrame) -> Iterator[DataFrame]:
 
 
 def _name(kind: type) -> str:
-    """Return the name of a type, after its package unless that is Python itself: pandas has a `DataFrame`, too."""
+    """Return a type's name with its package, unless it is built in: pandas has a `DataFrame`, too."""
     package = kind.__module__.partition(".")[0]
     return kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"
 
@@ -72,10 +72,10 @@ def output_schema(option: FrameFunction, frame: DataFrame) -> pa.Schema:
     """Return the schema of the rows to write: the declared one, or that of the DataFrame.
 
     Raises:
-        FunctionError: when it is not as declared, or no table can have it.
+        FunctionError: when the DataFrame differs from the declared schema, or no table can have its schema.
     """
     check_schema(pa.schema([(name, pa.null()) for name in frame.columns]))
-    found = frame.limit(0).toArrow().schema.remove_metadata()  # instants are in UTC
+    found = frame.limit(0).toArrow().schema.remove_metadata()  # the metadata only says that instants are in UTC
     declared = declared_schema(option)
     if declared is None:
         return found

@@ -1,4 +1,4 @@
-"""The DataFrame of a group's records: exactly the rows of the staged files, by name."""
+"""The DataFrame of a group's records: exactly the rows of the staged files, which are listed by name."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from airflow_provider_blockread.storage.stores import Stores
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# URIs that the JVM opens as they are, under the identity of its process: it takes some characters for patterns, and
-# without patterns ("__globPaths__") Spark lists each of several such files several times.
+# URIs that the JVM opens unchanged, under the identity of its process. Some characters would be read as patterns, and
+# with patterns disabled ("__globPaths__") Spark lists each of several such files several times.
 _OF_THE_JVM = re.compile(r"(?:file|hdfs)://[^][{}*?\\]*")
 _EXACT = {
     "ignoreMissingFiles": "false",
@@ -29,7 +29,7 @@ _EXACT = {
 
 
 def empty_frame(session: SparkSession, schema: pa.Schema) -> DataFrame:
-    """Return a DataFrame of these columns without rows."""
+    """Return a DataFrame with these columns and no rows."""
     return session.createDataFrame([], schema_text(schema))
 
 
@@ -43,10 +43,10 @@ def records_frame(
     """Return the rows of staged files as a DataFrame.
 
     Args:
-        session: reads them.
-        schema: of the DataFrame.
-        files: as the tasks that wrote them have reported them.
-        make_stores: opens them where the JVM does not; it travels with the credentials.
+        session: the session that reads the files.
+        schema: the schema of the DataFrame.
+        files: the files as the tasks that wrote them reported them.
+        make_stores: opens files that the JVM cannot open; it is sent to tasks with the credentials.
         secret: seals the errors of this package in tasks.
 
     Raises:

@@ -1,4 +1,4 @@
-"""From the records that a group's tasks have staged to what the sink's writer makes of the function's DataFrame."""
+"""Applies the function to the records that a group's tasks have staged, and writes its DataFrame to the sink."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FrameStage:
     secret: str = field(default_factory=new_secret)  # seals what tasks report
 
     def check(self) -> None:
-        """Refuse, before anything is read, what can be known to fail.
+        """Refuse, before anything is read, what is known to fail.
 
         Raises:
             OptionsError: when the function cannot be imported, or a DataFrame has no type for a column.
@@ -45,7 +45,7 @@ class FrameStage:
             check_function(self.function, empty_frame(session, self._schema()))
 
     def run(self, staged: GroupResult) -> GroupResult:
-        """Return the group's result: what was read, and the files that were written of it.
+        """Return the group's result: what was read, and the files that were written.
 
         Raises:
             FunctionError: when the function or query fails, or the sink cannot hold what it returns.

@@ -1,6 +1,6 @@
 """A Python data source over staged files, for work areas that Spark's JVM cannot open.
 
-Paths and credentials are in its closure, which Spark pickles with it, and never among its options.
+Paths and credentials are in its closure, which Spark pickles with it, and never in its options.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from pyspark.sql.datasource import DataSource
 
 NAME = "blockread_staged"
-_BATCH_BYTES = 2**20  # Spark's JVM takes smaller and larger batches more slowly
+_BATCH_BYTES = 2**20  # Spark's JVM is slower with smaller and larger batches
 
 
 def staged_source(
     make_stores: Callable[[], Stores], files: Sequence[OutputFile], schema: pa.Schema, secret: str
 ) -> type[DataSource]:
-    """Return a data source that reads these files and no others, a partition a file.
+    """Return a data source that reads exactly these files, one partition per file.
 
     Args:
-        make_stores: opens them.
-        files: as the tasks that wrote them have reported them.
-        schema: of the batches; Spark takes no others.
+        make_stores: opens the files.
+        files: the files as the tasks that wrote them reported them.
+        schema: the schema of the batches, which Spark requires exactly.
         secret: seals the errors of this package.
     """
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
@@ -51,7 +51,7 @@ def staged_source(
             return NAME
 
         def reader(self, schema: StructType) -> DataSourceReader:
-            del schema  # as it was given
+            del schema  # the same as the given one
             return Reader()
 
     return Staged
@@ -61,7 +61,7 @@ def read_file(stores: Stores, file: OutputFile, schema: pa.Schema) -> Iterator[p
     """Yield the rows of a staged file in batches of this schema.
 
     Raises:
-        ProofError: when it does not hold the rows that its writer reported.
+        ProofError: when the file does not contain the rows that its writer reported.
     """
     rows = 0
     with stores.open_read(file.uri) as raw, pq.ParquetFile(raw) as parquet:

@@ -1,4 +1,4 @@
-"""Staged records: what a group's tasks read, as Parquet files that only its own DataFrame reads."""
+"""Staged records: what a group's tasks have read, as Parquet files that only the group's own DataFrame reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from airflow_provider_blockread.storage.stores import Stores
 
 
 def staging_spec(spec: ReadSpec) -> ReadSpec:
-    """Return the specification by which tasks stage the records, with the place columns that the function asks for."""
+    """Return the specification with which tasks stage the records and the place columns that the function requests."""
     options, sink = spec.options, spec.options.sink
     staged = ParquetSink(sink.uri, work_uri=sink.work_area, compression="lz4")
     as_read = replace(options, sink=staged, function=AsRead(columns=options.function.columns))
@@ -30,7 +30,7 @@ def staging_spec(spec: ReadSpec) -> ReadSpec:
 
 @contextlib.contextmanager
 def removed_afterwards(stores: Stores, folder: str) -> Iterator[None]:
-    """Remove a folder after the body, however it ends; what cannot be removed now is pruned later."""
+    """Remove a folder after the body, however that ends; what cannot be removed now is pruned later."""
     try:
         yield
     finally:
@@ -41,13 +41,13 @@ def removed_afterwards(stores: Stores, folder: str) -> Iterator[None]:
 def prove_staged(stores: Stores, spec: ReadSpec, blocks: Sequence[Block], read: GroupResult) -> None:
     """Refuse staged records that are not exactly those of the blocks.
 
-    Where another group or window reads the rest of a file, the commit compares what both found at the border.
+    If another group or window reads the rest of a file, the commit compares what both found at the border.
 
     Args:
-        stores: open the work area.
-        spec: by which tasks have staged the records.
-        blocks: of the group.
-        read: what they have left.
+        stores: opens the work area.
+        spec: the specification with which tasks staged the records.
+        blocks: the blocks of the group.
+        read: the result of the tasks.
 
     Raises:
         ProofError: naming the block or the staged file.
@@ -62,7 +62,7 @@ def prove_staged(stores: Stores, spec: ReadSpec, blocks: Sequence[Block], read: 
             blocks=_borders_here(blocks),
             results=(read,),
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
-            stat=lambda version: version,  # the tasks have compared it, and the commit does so again
+            stat=lambda version: version,  # tasks have compared versions, and the commit will again
             count=lambda file: _counted(stores, sink, file),
             count_bad=lambda file: _counted(stores, quarantine, file),
             fmt=make_format(options.record_format),
@@ -79,7 +79,7 @@ def _counted(stores: Stores, sink: RecordSink, file: OutputFile) -> tuple[int, i
 
 
 def _borders_here(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yield the blocks as if each file were planned as far as the group reads it."""
+    """Yield the blocks as if each file had been planned only as far as the group reads it."""
     for _, members in groupby(blocks, key=lambda block: block.file):
         of_file = list(members)
         start, end = of_file[0].start, of_file[-1].end
@@ -87,7 +87,7 @@ def _borders_here(blocks: Sequence[Block]) -> Iterator[Block]:
 
 
 def _entered(stores: Stores, blocks: Sequence[Block], read: GroupResult) -> dict[int, tuple[int, int]]:
-    """Return where the group entered the files that it does not read from their beginning, and in which state."""
+    """Return where, and in which state, the group entered files that it does not read from their beginning."""
     first: dict[int, Block] = {}
     for block in blocks:
         first.setdefault(block.file, block)

@@ -1,4 +1,4 @@
-"""The columns of records as a DataFrame has them."""
+"""The column types of records in a DataFrame."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _COARSE = ("s", "ms", "us")  # units that fit into Spark's microseconds
 
 
 def as_frame(schema: pa.Schema) -> pa.Schema:
-    """Return the Arrow schema of a DataFrame that holds the values of records of a schema as they are.
+    """Return the Arrow schema of a DataFrame that holds the values of records of a schema unchanged.
 
     Raises:
-        OptionsError: when a DataFrame has no type for a column, or takes two of them for one.
+        OptionsError: when a DataFrame has no type for a column, or does not distinguish two of them.
     """
     _check_names(schema.names)
     return pa.schema([pa.field(field.name, _as_frame(field.type, field.name)) for field in schema])

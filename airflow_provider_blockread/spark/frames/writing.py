@@ -1,4 +1,4 @@
-"""Writing a DataFrame by the sink's own writer, in the tasks of one Spark job."""
+"""Writes a DataFrame with the sink's own writer, in the tasks of one Spark job."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _BLOCK = "_block"
-_PLACES = (_BLOCK, "_offset")  # by which rows are ordered where each block has a file
+_PLACES = (_BLOCK, "_offset")  # rows are sorted by these if each block has a file
 
 
 def write_frame(
@@ -33,27 +33,27 @@ def write_frame(
     """Write the rows of a DataFrame and return the files of the task attempts that Spark accepted.
 
     Args:
-        frame: what to write.
-        schema: of its rows, as they are written.
-        spec: of the group, by which files are named.
+        frame: the rows to write.
+        schema: the schema in which the rows are written.
+        spec: the specification of the group, after which files are named.
         make_stores: opens the staging folder of the sink.
         secret: seals the errors of this package.
     """
     if spec.options.sink.per_block:
         frame = _by_block(frame)
     if spec.options.sink.per_group:
-        frame = frame.coalesce(1)  # without a shuffle; where partitions have preferred hosts, not always in their order
+        frame = frame.coalesce(1)  # no shuffle; if partitions have preferred hosts, they may change order
     task = partial(_write, spec, schema, make_stores, secret)
-    plain = frame.toDF(*(f"c{number}" for number in range(len(schema))))  # mapInArrow takes a dot for a path
+    plain = frame.toDF(*(f"c{number}" for number in range(len(schema))))  # mapInArrow reads a dot as a path
     answers = plain.mapInArrow(task, "outputs string").collect()
     return tuple(OutputFile(**output) for answer in answers for output in json.loads(answer.outputs))
 
 
 def written_schema(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
-    """Return the schema of what the sink gets: where each block has a file, that names it, and no column does.
+    """Return the schema of what the sink gets; if each block has a file, the file's name replaces the column `_block`.
 
     Raises:
-        FunctionError: when a file cannot be named so, since the column `_block` is missing.
+        FunctionError: when files are named after blocks, but the column `_block` is missing.
     """
     if not options.sink.per_block:
         return schema
@@ -67,7 +67,7 @@ def written_schema(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
 
 
 def _by_block(frame: DataFrame) -> DataFrame:
-    """Return the rows so that all of a block are together, in the order of their offsets where they have these."""
+    """Return the rows with those of a block together, sorted by offset if they have that column."""
     return frame.repartition(_BLOCK).sortWithinPartitions(*(name for name in _PLACES if name in frame.columns))
 
 
@@ -109,7 +109,7 @@ def _written(
 
 
 def _rows(batch: pa.RecordBatch, *, per_block: bool) -> Iterator[tuple[pa.RecordBatch, int | None]]:
-    """Yield the rows of a batch, block by block where these have files."""
+    """Yield the rows of a batch; block by block, with the block's number, if each block has a file."""
     if not per_block:
         if batch.num_rows:
             yield batch, None
@@ -126,6 +126,6 @@ def _rows(batch: pa.RecordBatch, *, per_block: bool) -> Iterator[tuple[pa.Record
 
 
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the batch with the types of a schema: Spark marks instants with the zone of its session."""
+    """Return the batch with the types of a schema, since Spark marks instants with the zone of its session."""
     columns = [column.cast(kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
     return pa.RecordBatch.from_arrays(columns, names=schema.names)

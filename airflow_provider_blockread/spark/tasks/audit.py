@@ -1,6 +1,6 @@
-"""Audit columns: what a sink's rows say about where they come from, behind the columns of the function.
+"""Audit columns: they say where a sink's rows come from, and follow the columns of the function.
 
-Behind those are the columns that a sink takes from the path of each file.
+They are followed by the columns that a sink takes from the path of each file.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _OF_RECORD = ("_offset",)
 
 
 def audited(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
-    """Return the schema of what the sink gets, with the audit columns that it asks for.
+    """Return the schema of what the sink gets, with the audit columns that its option requests.
 
     Raises:
-        FunctionError: when one of them is not known behind the function, or is another column of it.
+        FunctionError: when the function's output does not determine one of them, or has another column of that name.
     """
     audit = [pa.field(name, _TYPES[name]) for name in _missing(schema, options)]
     return pa.schema([*schema, *audit, *(pa.field(name, pa.string()) for name in _of_path(schema, options))])
 
 
 def check_date(sink: Sink, key: str) -> None:
-    """Refuse a window whose key has no date, if the sink asks for it.
+    """Refuse a window whose key has no date, if the sink requests the date.
 
     Raises:
         OptionsError: naming the key.
@@ -60,7 +60,7 @@ def check_date(sink: Sink, key: str) -> None:
 
 
 def window_date(key: str) -> date | None:
-    """Return the first date in a window's key; of an interval that is the day on which it starts."""
+    """Return the first date in a window's key, or None; for an interval this is the day on which it starts."""
     for found in _DATE.findall(key):
         with suppress(ValueError):  # a month 13
             return date.fromisoformat(found)
@@ -71,7 +71,7 @@ def _of_path(schema: pa.Schema, options: GenerationOptions) -> Sequence[str]:
     """Return the columns that are taken from paths.
 
     Raises:
-        FunctionError: when the rows have one already, or are of no file.
+        FunctionError: when the rows already have such a column, or do not belong to a file.
     """
     sink = options.sink
     names = sink.path_columns if isinstance(sink, ColumnarSink) else ()
@@ -88,13 +88,13 @@ def _of_path(schema: pa.Schema, options: GenerationOptions) -> Sequence[str]:
 
 
 def _missing(schema: pa.Schema, options: GenerationOptions) -> list[str]:
-    """Return the audit columns that rows do not have yet: a function may return those that it asked for."""
+    """Return the audit columns that rows do not have yet: a function may return those that it requested."""
     sink, function = options.sink, options.function
     unknown = (*_OF_BLOCK, *_OF_RECORD) if isinstance(function, FrameFunction) else _OF_RECORD
     missing = []
     for name in sink.audit_columns:
         if name in schema.names:
-            own = isinstance(function, AsRead) and name not in function.columns  # else the function returns it
+            own = isinstance(function, AsRead) and name not in function.columns  # otherwise the function returns it
             if own and not options.record_format.holds_members:
                 msg = (
                     f"the records have a column {name!r} of their own, where the sink's audit columns are; leave it out"
@@ -128,11 +128,11 @@ class Audit:
             self._of_window["_loaded"] = datetime.fromisoformat(spec.loaded_at)
 
     def schema(self, schema: pa.Schema | None) -> pa.Schema | None:
-        """Return the schema of what the sink gets; None where only the function knows it."""
+        """Return the schema of what the sink gets, or None if only the function knows it."""
         return None if schema is None else audited(schema, self._options)
 
     def add(self, batch: pa.RecordBatch, rows: Rows | None = None) -> pa.RecordBatch:
-        """Return a batch with the columns, if it is given of which rows it was made.
+        """Return a batch with the audit columns; `rows` are the rows from which it was made, if they are known.
 
         Raises:
             FunctionError: as `audited`.
@@ -154,16 +154,16 @@ class Audit:
             return pa.repeat(pa.scalar(self._of_window.get(name), _TYPES[name]), length)
         if len(rows.blocks) > 1 or name in _OF_RECORD:
             return _modified_column(rows) if name == "_modified" else place_column(name, rows)
-        (block,) = rows.blocks  # of which a function may return fewer rows
+        (block,) = rows.blocks  # a function may return fewer rows of it
         values = {"_file": block.version.path, "_block": block.number, "_modified": _modified(block)}
         return pa.repeat(pa.scalar(values[name], _TYPES[name]), length)
 
 
 def path_value(path: str, name: str) -> str | None:
-    """Return what the folders of a file say of a column, as Hive writes it: `day=2026-01-02/`; None for its null.
+    """Return the value of a column in the folders of a file, as in Hive's `day=2026-01-02/`, or None for Hive's null.
 
     Raises:
-        FunctionError: when none of them names it.
+        FunctionError: when no folder names the column.
     """
     for folder in reversed(path.split("/")[:-1]):
         key, equals, value = folder.partition("=")
@@ -179,7 +179,7 @@ def path_value(path: str, name: str) -> str | None:
 def _unescaped(text: str) -> str:
     try:
         return unquote(text, errors="strict")
-    except UnicodeDecodeError:  # no escapes of a text, but its own characters
+    except UnicodeDecodeError:  # what looks like escapes is literal text
         return text
 
 

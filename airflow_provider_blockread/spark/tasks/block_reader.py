@@ -20,13 +20,13 @@ from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoder, 
 from airflow_provider_blockread.records.reading import chunks_of
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, join_chunks, naming_place
 
-_BYTES_A_COLUMN = 2**10  # decoded at once: each column has a fixed cost for each batch
+_BYTES_A_COLUMN = 2**10  # decoded at once, since each column of a batch has a fixed cost
 _MOST_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Good records as columns, with the byte offset of each in its file: those of a chunk, or of several small files.
+    """Good records as columns, with each record's byte offset in its file: from a chunk, or from several small files.
 
     `counts` has the number of rows of each block, in order.
     """
@@ -37,7 +37,7 @@ class Rows:
     counts: Offsets
 
     def by_block(self) -> Iterator[Rows]:
-        """Yield the rows of each block that has some."""
+        """Yield the rows of each block that has any."""
         ends = np.cumsum(self.counts)
         for block, count, end in zip(self.blocks, self.counts.tolist(), ends.tolist(), strict=True):
             if count:
@@ -62,7 +62,7 @@ _SUMS = (
 
 @dataclass(slots=True)
 class _Tally:
-    """What was read of a block so far; `position` is the next record start, `last_record` the one before."""
+    """What was read of a block so far; `position` is the next record start, `last_record` the previous one."""
 
     first_start: int
     position: int
@@ -96,7 +96,7 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenFile:
-    """A planned file, open: its bytes, and its format and decoder as they apply to it."""
+    """An open planned file: its bytes, and the format and decoder as they apply to it."""
 
     source: ByteSource
     fmt: RecordFormat
@@ -115,7 +115,7 @@ class BlockReader:
         self.limits = WalkLimits(max_record_bytes=self.policies.max_record_bytes)
 
     def read(self, file: OpenFile, block: Block, entry_state: int, emit: Callable[[Rows], int]) -> Receipt:
-        """Read the block to its end and return its receipt; `emit` takes rows and returns how many came out."""
+        """Read the block to its end and return its receipt; `emit` takes rows and returns the number of output rows."""
         rows, rows_out = self.rows(file, block, entry_state), 0
         while True:
             try:
@@ -125,7 +125,7 @@ class BlockReader:
                 return receipt._replace(rows_out=rows_out)
 
     def rows(self, file: OpenFile, block: Block, entry_state: int) -> Generator[Rows, None, Receipt]:
-        """Yield the block's good records, and return its receipt, in which no rows have come out."""
+        """Yield the block's good records, and return its receipt, in which the number of output rows is 0."""
         source = file.source
         if source.streamed:
             return (yield from self._read_stream(file, block))
@@ -135,7 +135,7 @@ class BlockReader:
         return tally.receipt(block, source.data_offset, (entry_state, state))
 
     def _read_stream(self, file: OpenFile, block: Block) -> Generator[Rows, None, Receipt]:
-        """Read all of a compressed file with its first block; others, planned under another codec, are empty."""
+        """Read a whole compressed file with its first block; later blocks, planned under another codec, are empty."""
         source, states = file.source, (file.fmt.initial_state, file.fmt.initial_state)
         if block.start > 0:
             return _Tally(0, 0, 0).receipt(block, 0, states)
@@ -184,7 +184,7 @@ def describe_bad(file: OpenFile, block: Block, chunk: Chunk, bad: BadRecord) -> 
 
 
 def _exit_state(file: OpenFile, block: Block, entry_state: int, last_record: int) -> int:
-    """Return the state at the block's end, from that at its last record start, which is known."""
+    """Return the state at the block's end, derived from the known state at its last record start."""
     source, fmt = file.source, file.fmt
     if not fmt.needs_scan:
         return entry_state

@@ -1,4 +1,4 @@
-"""What was read of several small files at once: their rows, their bad records, and a receipt for each."""
+"""Several small files read at once: their rows, their bad records, and a receipt for each file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from airflow_provider_blockread.spark.tasks.block_reader import Rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Together:
-    """What was read of several files: their good records, the bad ones, and receipts as if all rows came out."""
+    """What was read from several files: good records, bad records, and receipts as if all rows were output."""
 
     rows: Rows
     bad: Sequence[tuple[Block, Chunk, BadRecord]]
@@ -30,7 +30,7 @@ class Together:
 
 @dataclass(kw_only=True)
 class JoinedRead:
-    """Small files, a block each, that begin with the same header and were joined and decoded as one chunk."""
+    """Small files of one block each, with the same header, that were joined and decoded as one chunk."""
 
     blocks: Sequence[Block]
     fmt: BaseFormat
@@ -44,7 +44,7 @@ class JoinedRead:
         self.owners = np.searchsorted(self.files.firsts, self._bad, side="right") - 1
 
     def part(self, low: int, high: int, receipts: pa.RecordBatch) -> Together:
-        """Return what was read of the files from number `low` to the one before `high`; `receipts` are those of all."""
+        """Return what was read from the files with numbers from `low` to below `high`; `receipts` has those of all."""
         files, chunk = self.files, self.files.chunk
         first, last = files.firsts[[low, high]].tolist()
         some = slice(*np.searchsorted(self._bad, [first, last]).tolist())
@@ -65,7 +65,7 @@ class JoinedRead:
         return Together(rows=rows, bad=alone, receipts=receipts.slice(low, high - low))
 
     def receipts(self, *, digest: bool) -> pa.RecordBatch:
-        """Return the receipts of all files as if all rows came out, with sums of record hashes if asked for."""
+        """Return the receipts of all files as if all rows were output, with sums of record hashes if `digest`."""
         files, count = self.files, len(self.blocks)
         sizes = np.array([block.end for block in self.blocks], np.int64)
         records, bad = np.diff(files.firsts), np.bincount(self.owners, minlength=count)
@@ -93,7 +93,7 @@ class JoinedRead:
         return receipts_of(columns)
 
     def _exit_states(self) -> Offsets:
-        """Return the state at each file's end: that of every record start, unless its last record has no end."""
+        """Return the state at each file's end: the initial state, unless its last record has no end."""
         files, starts = self.files, self.files.chunk.starts
         states = np.full(len(files), self.fmt.initial_state)
         for file in np.flatnonzero(files.ended).tolist() if self.fmt.needs_scan else []:
@@ -106,7 +106,7 @@ class JoinedRead:
 
 
 def _alone(chunk: Chunk, index: int, place: int) -> Chunk:
-    """Return a chunk of one record of a chunk, which starts at byte `place` of its file."""
+    """Return a chunk with only one record of a chunk; the record starts at byte `place` of its file."""
     start, begin, end, behind = (int(at[index]) for at in (chunk.starts, chunk.begins, chunk.ends, chunk.nexts))
     buffer, zero = chunk.buffer[start:behind], np.zeros(1, np.int64)
     ends = (zero, zero + (begin - start), zero + (end - start), zero + (behind - start))

@@ -17,7 +17,7 @@ def load_function(path: str | FunctionText) -> Callable[..., Any]:
 
     Raises:
         OptionsError: when it cannot be imported.
-        ExchangeError: when its text is not the one that was planned; nothing of it is run then.
+        ExchangeError: when its text is not the one that was planned; it is then not run at all.
         FunctionError: when this Python cannot compile or define it.
     """
     if isinstance(path, str):
@@ -30,7 +30,7 @@ def load_function(path: str | FunctionText) -> Callable[..., Any]:
     # No module has this name, so that Spark pickles what the function defines by value.
     names: dict[str, Any] = {"__name__": f"function {path.name}"}
     try:
-        exec(_compiled(code), names)  # noqa: S102 - the user's code; only Airflow's side hands it over
+        exec(_compiled(code), names)  # noqa: S102 - the user's code; only Airflow's side supplies it
         return names[path.name]  # type: ignore[no-any-return]
     except Exception as error:
         line = error.lineno if isinstance(error, SyntaxError) else code.line
@@ -43,7 +43,7 @@ def load_function(path: str | FunctionText) -> Callable[..., Any]:
 
 
 def _compiled(code: FunctionCode) -> Any:  # noqa: ANN401 - a code object
-    """Return the code, with the lines of its file; annotations stay text, as what they name is not imported."""
+    """Return the code with the line numbers of its file; annotations stay text, since their names are not imported."""
     head = "if True:\n" if code.text[:1].isspace() else ""
     lines = "\n" * (code.line - 1 - bool(head)) + head + code.text
     return compile(lines, code.file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)

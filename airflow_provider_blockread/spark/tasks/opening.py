@@ -19,7 +19,7 @@ from airflow_provider_blockread.storage.stores import Stores
 
 
 class Opening(Protocol):
-    """What options say about opening files."""
+    """The options for opening files."""
 
     @property
     def policies(self) -> Policies:
@@ -34,13 +34,13 @@ class Opening(Protocol):
 def open_version(
     stores: Stores, version: FileVersion, fmt: RecordFormat, options: Opening, until: int | None = None
 ) -> Iterator[tuple[ByteSource, RecordFormat]]:
-    """Open a planned file as exact reads, decoded if it is compressed, with the format as it applies to the file.
+    """Yield a planned file's bytes, decoded if it is compressed, and the format as it applies to the file.
 
-    Of what begins at byte `until` or behind it, nothing is fetched before it is read.
+    Bytes from `until` on are not prefetched.
 
     Raises:
         FileMissingError: when the file is gone.
-        FileChangedError: when it is another version before, during or after the reads.
+        FileChangedError: when the file is another version before, during or after the reads.
         SourceError: when a link leads out of the source's roots, or a compressed file is truncated, damaged or larger
             than the policies allow.
     """

@@ -49,7 +49,7 @@ class TaskReport:
     receipts: bytes  # Arrow IPC stream of receipts
     outputs: tuple[OutputFile, ...]
     quarantined: tuple[OutputFile, ...]
-    schema: str  # of the output, as text; empty when nothing was written
+    schema: str  # of the output, as text; empty if nothing was written
     tally: Tally  # of its receipts
 
 
@@ -87,9 +87,9 @@ def read_blocks(
         spec: the job.
         stores: opens files.
         blocks: consecutive blocks, in order.
-        attempt: a number that is in the names of its files, and that no other attempt has.
+        attempt: the attempt's unique number, which is part of the names of its files.
         states: entry states by block number, for formats that need them.
-        progress: where to write what has been read so far; empty for nowhere.
+        progress: URI to which progress is written; empty for none.
     """
     keep_freed_memory()
     task = _Task(spec, stores, attempt)
@@ -118,7 +118,7 @@ def _named(spec: JobSpec, version: FileVersion) -> Iterator[None]:
 
 
 def _loaded(spec: ReadSpec, schema: pa.Schema) -> UserFunction:
-    """Return the user's function; errors name feed and window."""
+    """Return the user's function; errors while loading it name feed and window."""
     try:
         return UserFunction(spec.options.function, schema)
     except (FunctionError, OptionsError) as error:
@@ -142,14 +142,14 @@ class _Task:
         kept, staged = quarantine_of(options.sink, spec.feed, spec.window), quarantine_folder(spec.folder)
         writer = make_sink(stores, kept, "quarantine").writer(Target(folder=staged), name, QUARANTINE_SCHEMA)
         self._quarantine = Quarantine(spec.feed, writer)
-        self._file: OpenFile  # that is read now
+        self._file: OpenFile  # the file being read
         self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad)
         self._small_files = SmallFiles(stores, options, self._fmt)
         self._by_block = options.sink.per_block or not isinstance(options.function, AsRead)
         self._receipts = ReceiptLog()
 
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[Tally]:
-        """Read the blocks, and yield what was read, step by step."""
+        """Read the blocks, and yield a tally of what was read after each step."""
         with closing(self._small_files.read(blocks, states)) as found:
             for read in found:
                 yield from self._read_together(read) if isinstance(read, Together) else self._read_file(read, states)
@@ -169,7 +169,7 @@ class _Task:
                 yield Tally(1, receipt.records, receipt.bad_records, block.end - block.start)
 
     def _read_together(self, read: Together) -> Iterator[Tally]:
-        """Do with several small files what is done with one."""
+        """Process what was read from several small files as for a single file."""
         for block, chunk, bad in read.bad:
             self._handle_bad(block, chunk, bad)
         receipts = read.receipts
@@ -195,19 +195,19 @@ class _Task:
         return int(answer.num_rows)
 
     def _write(self, rows: Rows, answer: pa.RecordBatch) -> pa.RecordBatch:
-        """Write what came out of rows, and return it with its audit columns."""
+        """Write the function's answer to rows, and return it with its audit columns."""
         alone = len(rows.blocks) == 1
         try:
             written = self._audit.add(answer, rows)
             self._writer.write(written, rows.blocks[0].number if alone else None)
         except FunctionError as error:
-            for of_block in rows.by_block() if not alone else ():  # one of them is to blame
+            for of_block in rows.by_block() if not alone else ():  # to find the one at fault
                 self._emit_named(of_block)
             raise self._blame(rows, error) from error
         return written
 
     def _blame(self, rows: Rows, error: FunctionError) -> BlockReadError:
-        """Return an error that says which records the sink did not take, or which one of them."""
+        """Return an error that names the records that the sink refused, or the single record if it is known."""
         function, block = self._spec.options.function, rows.blocks[0]
         if function.rows_out == "all" and isinstance(error, RowError):
             return RecordError(f"the record at byte {rows.offsets[error.row]} of {block}: {error}")
@@ -227,7 +227,7 @@ class _Task:
             self._quarantine.add(block, offset, bad.reason, chunk.record(bad.index))
 
     def report(self) -> TaskReport:
-        """Finish all files, and say what was read and written."""
+        """Finish all files, and return a report of what was read and written."""
         receipts = self._receipts.close()
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, receipts.schema) as stream:

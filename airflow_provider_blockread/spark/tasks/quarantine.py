@@ -8,7 +8,7 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.protocol import Writer
 
-#: One row a bad record: the feed, the record's place and length in the file, the reason, its bytes.
+#: One row per bad record: the feed, the record's place and length in the file, the reason, its bytes.
 QUARANTINE_SCHEMA = pa.schema(
     [
         ("feed", pa.string()),
@@ -21,7 +21,7 @@ QUARANTINE_SCHEMA = pa.schema(
     ]
 )
 _BATCH_BYTES = 4 * 2**20  # of records in a batch; one record may be larger
-_ROW_BYTES = 200  # of a row, about, without its record
+_ROW_BYTES = 200  # approximate size of a row without its record
 
 
 class Quarantine:
@@ -40,12 +40,12 @@ class Quarantine:
             self._flush()
 
     def close(self) -> list[OutputFile]:
-        """Finish and return the files; none when no record was bad."""
+        """Finish, and return the files; empty if no record was bad."""
         self._flush()
         return self._writer.close()
 
     def abort(self) -> None:
-        """Drop everything."""
+        """Remove everything that was written."""
         self._rows = []
         self._writer.abort()
 

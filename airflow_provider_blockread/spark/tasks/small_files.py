@@ -1,9 +1,9 @@
 """Small files of one format read together: one chunk, one batch and one set of receipts for hundreds of them.
 
-Only what is plain is read so: a small file of one block, on the local disk or in a store that compares versions, as
-planned, not compressed, in UTF-8 or as bytes, with the same header as its neighbours, that ends outside a record. Any
-other file is left to the reader of single files, and so is each one about which there is an error to raise. What is
-read together never differs from what is read alone.
+Only plain files are read together: small files of one block, on the local disk or in a store that compares versions, of
+the planned version, uncompressed, in UTF-8 or binary, with the same header as their neighbours, and ending outside a
+record. All others, and every file with an error to raise, are left to the reader of single files. The result never
+differs from reading the files one by one.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from airflow_provider_blockread.storage.stores import Stores
 from airflow_provider_blockread.storage.whole import SMALL_BYTES, may_read_whole, read_whole
 
 _MOST_FILES = 4096  # read together
-# Of formats that search no byte for the ends of records, which need not fit the processor's cache: a file, and a run.
+# Largest file and run for formats that do not search for the ends of records, so that a run need not fit the CPU cache.
 _UNSEARCHED_FILE, _UNSEARCHED_RUN = 2**20, 4 * 2**20
-_MOST_CUT_SHORT = 8  # files that end inside a record, before the rest of their run is read alone
+_MOST_CUT_SHORT = 8  # files that end inside a record, before the rest of their run is read one by one
 _PLAIN = ("utf-8", "binary")  # encodings
-_SPECIAL = (*MAGICS.values(), *BYTE_ORDER_MARKS.values())  # heads of files that may be compressed or encoded otherwise
+_SPECIAL = (*MAGICS.values(), *BYTE_ORDER_MARKS.values())  # of files that may be compressed or in another encoding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bound:
-    """A format as it applies to the files that begin with some header."""
+    """A format as it applies to files that begin with a certain header."""
 
     fmt: BaseFormat
     decoder: Decoder
     header: bytes
 
     def applies_to(self, content: bytes) -> bool:
-        """Return whether it applies to a file: one with this header, or one whose head means nothing special."""
+        """Return whether it applies to a file: one with this header or, if there is none, without a special head."""
         if self.header:
             return content.startswith(self.header)
         return not isinstance(self.fmt, TextFormat) or not content.startswith(_SPECIAL)
@@ -70,14 +70,14 @@ class SmallFiles:
             (SMALL_BYTES, PIECE_BYTES) if searches else (_UNSEARCHED_FILE, _UNSEARCHED_RUN)
         )
         self._most_bytes = self._policies.max_record_bytes if joins else -1
-        self._bound: _Bound | None = None  # of the last file
+        self._bound: _Bound | None = None  # for the last file
 
     def runs(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[list[Block]]:
-        """Yield the blocks in order: those of a run of small files, or those of one file."""
+        """Yield the blocks in order, in lists: the blocks of a run of small files, or those of one file."""
         run, room = list[Block](), self._run_bytes
         for _, members in groupby(blocks, key=lambda block: block.version):
             of_file = list(members)
-            size = of_file[0].version.size + 1  # its last record may lack an end
+            size = of_file[0].version.size + 1  # an end may be added to its last record
             small = len(of_file) == 1 and self._is_small(of_file[0], states)
             if run and (not small or size > room or len(run) == _MOST_FILES):
                 yield run
@@ -102,7 +102,7 @@ class SmallFiles:
         )
 
     def read(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Generator[Together | list[Block]]:
-        """Yield in order what could be read together of all blocks, and those of each file that is to be read alone."""
+        """Yield, in order, what could be read together, and the blocks of each file that must be read alone."""
         runs = [(run, self._is_worth_it(run, states)) for run in self.runs(blocks, states)]
         versions = [block.version for run, together in runs if together for block in run]
         with closing(read_whole(self._stores, versions, self._bounds)) as contents:
@@ -114,7 +114,7 @@ class SmallFiles:
                     yield [read] if isinstance(read, Block) else read
 
     def _is_worth_it(self, run: Sequence[Block], states: Mapping[int, int]) -> bool:
-        """Return whether to read a run together: several files, or one that is fetched while others are worked on."""
+        """Return whether to read a run together: several files, or one that is fetched while others are processed."""
         return self._is_small(run[0], states) and (len(run) > 1 or not uris.is_local(run[0].version.path))
 
     def _read_run(self, run: Sequence[Block], contents: Sequence[bytes | None]) -> Iterator[Together | Block]:
@@ -134,7 +134,7 @@ class SmallFiles:
         yield from run[low:]
 
     def _alike(self, first: Block, contents: Sequence[bytes | None]) -> list[bytes]:
-        """Return the contents of the first files, to all of which the format applies as to the first one."""
+        """Return the contents of the leading files to which the format applies in the same way as to the first one."""
         alike: list[bytes] = []
         for content in contents:
             if content is None:
@@ -147,7 +147,7 @@ class SmallFiles:
         return alike
 
     def _bind(self, block: Block, content: bytes) -> _Bound | None:
-        """Return the format for a file if what it says about the file follows from its header, or from no byte."""
+        """Return the format for a file, or None if how it applies depends on more than the file's header."""
         source = self._source(block, content)
         try:
             fmt = bind(source, self._fmt)
@@ -167,7 +167,7 @@ class SmallFiles:
         return source
 
     def _joined(self, blocks: Sequence[Block], contents: Sequence[bytes]) -> JoinedRead | None:
-        """Return the records of the first of some files that are alike; None if there are none, or if that fails."""
+        """Return the records of the leading files that are alike, or None if there are none, or on failure."""
         bound = self._bound
         if bound is None or not blocks:
             return None
@@ -180,7 +180,7 @@ class SmallFiles:
         return JoinedRead(blocks=blocks[: len(files)], fmt=bound.fmt, header=bound.header, files=files, decoded=decoded)
 
     def _parts(self, read: JoinedRead) -> Iterator[Together | Block]:
-        """Yield the files in order; where a bad record is an error, its file is to be read alone, which raises it."""
+        """Yield the files in order; if a bad record is an error, its file must be read alone, which raises it."""
         receipts = read.receipts(digest=self._policies.proof == "digest")
         alone = np.unique(read.owners).tolist() if self._policies.on_bad_record == "fail" else []
         for before, file in pairwise([-1, *alone, len(read.blocks)]):

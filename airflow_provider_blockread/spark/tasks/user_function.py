@@ -1,4 +1,4 @@
-"""The user's function on batches: called with the columns that it asked for; errors name the record."""
+"""Calls the user's function on batches with the columns that it requested; errors name the record."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()
 
 
 def known_schema(option: FunctionOption, schema: pa.Schema) -> pa.Schema | None:
-    """Return the schema of what comes out for records of a schema; None where only the function knows."""
+    """Return the schema of the output for records of a schema, or None if only the function knows it."""
     if isinstance(option, AsRead):
         return with_places(option, schema)
     return declared_schema(option)
 
 
 def declared_schema(option: FunctionOption) -> pa.Schema | None:
-    """Return the schema that an option declares for what its function returns; None if it declares none."""
+    """Return the schema that an option declares for its function's output, or None if it does not declare one."""
     text = option.schema if isinstance(option, (ArrowFunction, DataFrameFunction)) else None
     return None if text is None else parse_schema(text)
 
 
 def with_places(option: FunctionOption, schema: pa.Schema) -> pa.Schema:
-    """Return the schema of records with the place columns that the option asks for.
+    """Return the schema of records with the place columns that the option requests.
 
     Raises:
         OptionsError: when the records have a column of that name.
@@ -54,7 +54,7 @@ def place_column(name: str, rows: Rows) -> pa.Array:
 
 
 class UserFunction:
-    """Adds the place columns that were asked for, and calls an `ArrowFunction` with the batch."""
+    """Adds the requested place columns, and calls an `ArrowFunction` with the batch."""
 
     def __init__(self, option: FunctionOption, schema: pa.Schema) -> None:
         """Load the function; `schema` is that of the decoded records."""
@@ -65,7 +65,7 @@ class UserFunction:
             self._function = load_function(option.path)
 
     def __call__(self, rows: Rows) -> pa.RecordBatch | None:
-        """Return the function's answer to a batch; None if it keeps no row. A function gets the rows of one block.
+        """Return the function's result for a batch, or None if it keeps no row; a function gets rows of one block only.
 
         Raises:
             FunctionError: when the function raises, with the record if a single one causes it, or returns another type.
@@ -89,7 +89,7 @@ class UserFunction:
         return batch
 
     def _blame(self, rows: Rows, batch: pa.RecordBatch, error: Exception) -> FunctionError:
-        """Return an error with the first record on which alone the function raises, or the fewest found in halves."""
+        """Return an error that names the first record that fails on its own, or the smallest failing part found."""
         first, count = 0, batch.num_rows
         while count > 1:
             half = count // 2
@@ -115,7 +115,7 @@ class UserFunction:
 
 
 def _place(error: Exception) -> str:
-    """Return the last line of the function's own file in an error's traceback; empty if there is none."""
+    """Return the last place in the function's own file in an error's traceback, or an empty string."""
     _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
     own = [frame for frame in frames if frame.filename == frames[0].filename]
     return f" ({PurePath(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

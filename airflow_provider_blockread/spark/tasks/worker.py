@@ -16,7 +16,7 @@ class _NoPandas(MetaPathFinder):
     """Reports that pandas is not installed."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        """Refuse pandas; other finders find all else."""
+        """Refuse pandas, and leave everything else to other finders."""
         del path, target
         if fullname == "pandas":
             msg = "pandas is left out of this process"
@@ -27,7 +27,7 @@ def leave_pandas_out(options: GenerationOptions) -> None:
     """Keep pyarrow from loading pandas in this process, unless the user's code may need it.
 
     pyarrow imports pandas, which takes a second, only to check whether the first value that it converts is a `Series`.
-    If the import fails, it does not try again; `to_pandas` still works.
+    If the import fails, pyarrow does not try again; `to_pandas` still works.
     """
     if not isinstance(options.function, AsRead) or isinstance(options.record_format, CustomFormat):
         return
@@ -44,6 +44,6 @@ def leave_pandas_out(options: GenerationOptions) -> None:
 def keep_freed_memory() -> None:
     """Free one large block: glibc then reuses the same pages for chunk after chunk.
 
-    Touching new pages took a fifth of the time of a read. With another libc this has no effect.
+    Without this, touching new pages took a fifth of the time of a read. With another libc it has no effect.
     """
     bytes(_FREED)
