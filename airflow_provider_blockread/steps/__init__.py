@@ -1,6 +1,6 @@
-"""Plan, scan, read, commit: the steps of a window as plain functions. Airflow's operators and the CLI call the same.
+"""Plan, scan, read, commit: the steps of a window as plain functions, called by Airflow's operators and by the CLI.
 
-They know nothing of Airflow and reach Spark only through a `Submitter`.
+They know nothing about Airflow, and use Spark only through a `Submitter`.
 """
 
 from __future__ import annotations

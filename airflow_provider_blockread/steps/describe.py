@@ -19,7 +19,7 @@ _MINUTE_S = 60.0
 _TITLE_CHARS = 250  # that Airflow's database keeps of a mapped task's title
 _TITLES_BYTES = 48 * 1024
 _JSON_BYTES = 4  # quotes, a comma and a space
-_SHORTEST = 24  # a title that is cut to less says nothing
+_SHORTEST = 24  # a shorter title would be meaningless
 _DOTS = "..."
 _REASONS = {
     "small": "holds all of the file",
@@ -30,7 +30,7 @@ _REASONS = {
 
 
 def describe_block_size(choice: BlockChoice) -> str:
-    """Return a block size that was chosen for a file, and why: `32 MiB, 1/2 of the store's 64 MiB: for all readers`."""
+    """Return the block size chosen for a file, and why: `32 MiB, 1/2 of the store's 64 MiB: for all readers`."""
     block, store = choice.block_size, choice.store_block
     if block % store == 0:
         of = "the store's own" if block == store else f"{block // store} of the store's {_mib(store)}"
@@ -76,13 +76,13 @@ def describe_group(group: BlockGroup) -> str:
 
 
 def group_titles(groups: Sequence[BlockGroup]) -> list[str]:
-    """Return what each group holds, cut so that all of it is less than 48 KB of JSON; too many groups get none."""
+    """Return a description of each group, shortened to less than 48 KB of JSON in all; empty for too many groups."""
     most = min(_TITLE_CHARS, _TITLES_BYTES // max(len(groups), 1) - _JSON_BYTES)
     return [_cut(describe_group(group), most) for group in groups] if most >= _SHORTEST else []
 
 
 def _cut(title: str, most: int) -> str:
-    """Return a title that takes no more bytes than this in JSON, where what is not ASCII is escaped."""
+    """Return the title shortened to at most this many bytes of JSON, in which non-ASCII characters are escaped."""
     cut = title[:most]
     while len(json.dumps(cut)) - 2 > most - len(_DOTS) * (cut != title):
         cut = cut[:-1]
@@ -90,7 +90,7 @@ def _cut(title: str, most: int) -> str:
 
 
 def describe_read(group: BlockGroup, *, excluded: int, bad_records: int) -> str:
-    """Return what a group held, and what of it was not read: files that were left out, and bad records."""
+    """Return what a group held, and what was not read: files that were left out, and bad records."""
     title = describe_group(group) if excluded < group.files else f"group {group.number}: nothing read"
     more = f"; {plural(excluded, 'file')} excluded" if excluded else ""
     more += f"; {plural(bad_records, 'bad record')}" if bad_records else ""
@@ -104,7 +104,7 @@ def describe_tally(tally: Tally) -> str:
 
 
 def describe_published(done: Published) -> str:
-    """Return what a published window leaves out, and whether that is all of it; empty where it leaves out nothing."""
+    """Return what a published window leaves out, and whether that is everything; empty if it leaves out nothing."""
     losses = []
     if done.excluded:
         losses.append(f"{plural(done.excluded, 'file')} excluded")
@@ -119,7 +119,7 @@ def describe_published(done: Published) -> str:
 
 
 def describe_part(pending: PendingFile) -> str:
-    """Return which part of a file a window reads; nothing where it reads all of it."""
+    """Return which part of a file a window reads, or an empty string if it reads the whole file."""
     part = pending.part
     if part is None:
         return ""

@@ -1,4 +1,4 @@
-"""Excluding files, by hand or where the policy says so: one that is gone or changed must not wedge its feed."""
+"""Excluding files, by hand or by policy: a file that is gone or has changed must not block its feed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _ERRORS = {"missing": FileMissingError, "changed": FileChangedError}
 
 @dataclass(frozen=True, kw_only=True)
 class Excluded(AsJson):
-    """A file that a window leaves out, and the groups that are read again for it: none where it was out already."""
+    """A file that a window leaves out, and the groups that are read again for it: none if it was already left out."""
 
     window: str
     path: str
@@ -55,7 +55,7 @@ class Excluded(AsJson):
 
 
 def propose_excluding(env: Environment, window: Window, path: str, *, reason: str) -> Intent:
-    """Return what `exclude` would do; nothing is changed.
+    """Return what `exclude` would do, without changing anything.
 
     Raises:
         SourceError: when the window does not hold the file.
@@ -87,8 +87,8 @@ def exclude(env: Environment, window: Window, path: str, *, reason: str, who: st
 
     Raises:
         SourceError: when the window does not hold the file.
-        StateError: when the window is not open, or published and not being rebuilt; or when it reads a part of the
-            file, and is published or another window continues behind it.
+        StateError: when the window is not open, or is published and not being rebuilt; or when it reads a part of the
+            file, and is published or another window continues after it.
     """
     _, groups = _find(env, window, path)
     _, again = exclude_file(env.ledger, window.id, path, reason=reason, who=who, groups=groups)
@@ -101,7 +101,7 @@ def _read_again(groups: list[int]) -> str:
 
 
 def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
-    """Return the id of a window's file, and the groups that hold blocks of it; an empty file has no block."""
+    """Return the id of a window's file, and the groups with blocks of the file; an empty file has no block."""
     if window.state != "open":
         msg = f"window {window.id} is {window.state} and holds no files; list windows with `blockread windows list`"
         raise StateError(msg)
@@ -124,7 +124,7 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class FailedTry:
-    """A read or scan that stopped at a file: who tried, and which files it was to leave out already."""
+    """A read or scan that stopped at a file: who tried, and which files it had already left out."""
 
     who: str
     left_out: Collection[int]
@@ -132,7 +132,7 @@ class FailedTry:
 
 
 def warn_of_losses(env: Environment, done: Published) -> None:
-    """Say what is not in the output of a window that was published just now: excluded files, and bad records."""
+    """Warn about what is not in the output of a window that was just published: excluded files, and bad records."""
     if done.excluded or done.bad_records:
         env.observer.warn(done.message)
     for out in list_exclusions(env.ledger, done.window, done.generation, limit=_SHOWN):
@@ -144,22 +144,22 @@ def excluded_by_policy(
 ) -> bool:
     """Exclude the file that an error says is missing or changed, if the policies allow it; return whether they did.
 
-    What the error says is looked at first: a file that the window does not hold, or that is as it was planned, is not
-    excluded, and neither is one that was left out when the error came, so that each further try reads fewer files.
+    The error is verified first: a file that the window does not hold, that is still as it was planned, or that was
+    already left out when the error occurred is not excluded, so each further try reads fewer files.
 
-    A read stops at the first of them, and another try costs an application: so all files of the group, or of the
-    window, are looked at now, and those that the policies let go are excluded with it. What is published loses no
+    A read stops at the first such file, and another try costs an application. Therefore all files of the group, or of
+    the window, are checked now, and those that the policies allow are excluded too. A published window never loses
     records by a policy: a source that was tidied up since must not empty the output of a window that is read again.
 
     Args:
         env: ledger and stores.
-        window: as its generation reads it.
-        policies: of the generation.
+        window: the window as its generation reads it.
+        policies: the policies of the generation.
         error: names the file.
-        failed: what the error ended.
+        failed: the read or scan that the error ended.
 
     Raises:
-        SourceError: when the policies let the file go, but the window is published with its records.
+        SourceError: when the policies allow it, but the window is published with the file's records.
     """
     rules = {"missing": policies.on_missing, "changed": policies.on_changed}
     reads = (block for block in _blocks(env, window) if block.version.path == error.path)
@@ -175,7 +175,7 @@ def excluded_by_policy(
         if rules[why] == "exclude":
             found.setdefault(path, why)
     for path, why in found.items():
-        for behind in windows_behind(env.ledger, window.id, path):  # they cannot be published without this part
+        for behind in windows_behind(env.ledger, window.id, path):  # they cannot be published without it
             _exclude(env, get_window(env.ledger, behind), {path: why}, failed.who)
             env.observer.warn(f"{path} is excluded from window {behind} too, which continues behind this part of it")
     _exclude(env, window, found, failed.who)
@@ -220,7 +220,7 @@ def _blocks(env: Environment, window: Window, group: int | None = None) -> Itera
 
 
 def _unlike_planned(env: Environment, window: Window, blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:
-    """Yield the files that are no longer what was planned, with `missing` or `changed`; it sees no other change."""
+    """Yield the files that are no longer as planned, with `missing` or `changed`; other errors are ignored."""
     options = GenerationOptions.from_json(latest_generation(env.ledger, window.id).options)
     stores = env.stores.within(options.bounds)
     for _, same in groupby(blocks, key=lambda block: block.file):
@@ -230,6 +230,6 @@ def _unlike_planned(env: Environment, window: Window, blocks: Iterable[Block]) -
                 yield planned.path, "changed"
         except FileMissingError:
             yield planned.path, "missing"
-        except SourceError:  # such as denied access: the read says so
+        except SourceError:  # such as denied access, which the read reports
             if is_no_file(stores, planned.path):
                 yield planned.path, "changed"

@@ -1,4 +1,4 @@
-"""A heartbeat during blocking work: records that a claim is alive, and stops the work once the claim is lost."""
+"""A heartbeat during blocking work: it records that a claim is alive, and stops the work once the claim is lost."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from airflow_provider_blockread.periodic import repeating
 def beating(beat: Callable[[], None], *, interval_s: float, on_lost: Callable[[], None]) -> Iterator[None]:
     """Call `beat` every `interval_s` seconds while the body runs; at the first conflict call `on_lost`, and stop.
 
-    A ledger that cannot be reached for a while does not stop the work: completing it is fenced all the same.
+    A ledger that is temporarily unreachable does not stop the work: its completion is fenced in any case.
 
     Raises:
-        ConflictError: what `beat` raised, once the body has ended.
+        ConflictError: the error that `beat` raised, once the body has ended.
     """
     lost: list[ConflictError] = []
 

@@ -1,4 +1,4 @@
-"""What a command is about to do, in the same words for people, JSON and tasks' logs."""
+"""What a command is about to do, in the same words for people, in JSON and in tasks' logs."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ _SHOWN = 20  # windows that are listed one by one
 
 @dataclass(frozen=True, kw_only=True)
 class WindowIntent:
-    """What is to be done about one window, or why nothing is."""
+    """What will be done about one window, or why nothing will be."""
 
     window: str
     key: str
     feed: str
     what: str
-    does: bool = True  # False where the window is left as it is
+    does: bool = True  # False if the window is left as it is
     warnings: tuple[str, ...] = ()  # why it will fail
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intent(AsJson):
-    """What a command is about to do, window by window; `notes` are about all of them."""
+    """What a command is about to do, window by window; `notes` concern all of them."""
 
     action: str  # abandon | undo | exclude | rebuild | reprocess | prune | clean | restore
     windows: tuple[WindowIntent, ...]
@@ -38,7 +38,7 @@ class Intent(AsJson):
         return not any(window.does for window in self.windows)
 
     def lines(self) -> list[str]:
-        """Return the intent as text, the windows that are left alone after those that are not."""
+        """Return the intent as lines of text; windows that are left alone come last."""
         ordered = sorted(self.windows, key=lambda window: not window.does)
         lines = [f"window {w.window} {w.key!r} of feed {w.feed}: {w.what}" for w in ordered[:_SHOWN]]
         if len(ordered) > _SHOWN:
@@ -46,7 +46,7 @@ class Intent(AsJson):
         return [f"{self.action}: nothing to do", *lines] if self.is_empty else [*lines, *self.notes]
 
     def all_warnings(self) -> list[str]:
-        """Return why it may fail, window by window, and what else to look at first."""
+        """Return why it may fail, window by window, and what else to check first."""
         of_windows = [
             f"window {w.window} {w.key!r} of feed {w.feed}: {text}" for w in self.windows for text in w.warnings
         ]
@@ -61,5 +61,5 @@ class Intent(AsJson):
 
 
 def window_intent(window: Window, what: str, *, does: bool = True, warnings: tuple[str, ...] = ()) -> WindowIntent:
-    """Return what is to be done about a window."""
+    """Return what will be done about a window."""
     return WindowIntent(window=window.id, key=window.key, feed=window.feed, what=what, does=does, warnings=warnings)

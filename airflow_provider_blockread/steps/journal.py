@@ -1,7 +1,7 @@
-"""The journal of what generations publish: written before the first step, carried out, looked up, and taken back.
+"""The journal of what generations publish: it is written before the first step, carried out, read, and undone.
 
 A generation publishes into two sinks, its output and the quarantine of its window. Options belong to generations, so
-an earlier one may have published elsewhere: its files are taken out of the sink that they were published into.
+an earlier one may have published elsewhere: its files are removed from the sink into which they were published.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from airflow_provider_blockread.sinks.protocol import Applied, Change, Earlier, 
 from airflow_provider_blockread.sinks.registry import quarantine_of
 from airflow_provider_blockread.steps.model import Environment
 
-_BATCH_STEPS = 100  # between two looks at the epoch
+_BATCH_STEPS = 100  # between two checks of the epoch
 
-#: The sinks that generations have published into, by their places, with what they published there.
+#: The sinks into which generations have published, by place, with what they published there.
 PublishedInto = dict[tuple[type, str], tuple[RecordSink, Earlier]]
 
 
 class Journal:
-    """What one generation publishes, into which sinks, and how far that is."""
+    """What one generation publishes, into which sinks, and how far the publication is."""
 
     def __init__(self, env: Environment, window: Window, generation: Generation) -> None:
         self._env, self._window, self._generation = env, window, generation
@@ -49,13 +49,13 @@ class Journal:
         self._files: dict[str, list[OutputFile]] | None = None  # as this journal has written them
 
     def files(self) -> dict[str, list[OutputFile]]:
-        """Return the files of the generation as they are once published, by their kind."""
+        """Return the files of the generation as they are once published, by kind."""
         if self._files is None:
             return journalled_outputs(self._env.ledger, self._window.id, self._generation.number)
         return self._files
 
     def placed(self, result: GroupResult) -> GroupResult:
-        """Return a result with its files where they are once published."""
+        """Return a result with the places that its files have once published."""
         outputs = tuple(map(self.output.placed, result.outputs))
         return replace(result, outputs=outputs, quarantined=tuple(map(self.quarantine.placed, result.quarantined)))
 
@@ -64,8 +64,8 @@ class Journal:
 
         Raises:
             FencedError: when another attempt has taken over.
-            ConflictError: when the journal holds other steps, or the part of a file before one is not published.
-            ProofError: when a step can be taken no more.
+            ConflictError: when the journal has other steps, or the preceding part of a file is not published.
+            ProofError: when a step can no longer be taken.
         """
         env = self._env
         placed = [self.placed(result) for result in results]
@@ -80,7 +80,7 @@ class Journal:
         self._files = {kind: of_kind for kind, of_kind in files.items() if of_kind}
         still_mine = partial(check_publication, env.ledger, publication)
         marker = _marker(env, self._window, self._generation, Change.PUBLISH)
-        self.output.apply((), marker, still_mine)  # a window without rows has an output, too
+        self.output.apply((), marker, still_mine)  # even a window without rows has an output
         for _, of_sink in groupby(self._planned(), key=lambda seq: id(steps[seq][0])):
             for seqs in batched(of_sink, _BATCH_STEPS):
                 sink = steps[seqs[0]][0]
@@ -96,7 +96,7 @@ class Journal:
                 env.observer.log(f"removed {stray}, which no published generation of window {self._window.id} names")
 
     def is_lost(self) -> bool:
-        """Return whether a file that is still to be published no longer exists, so that publishing cannot continue."""
+        """Return whether a file that must still be published no longer exists, so that publishing cannot continue."""
         steps = self._steps(self.files())
         marker = _marker(self._env, self._window, self._generation, Change.PUBLISH)
         todo = (steps[seq] for seq in self._planned())
@@ -105,10 +105,10 @@ class Journal:
     def require_files(self) -> None:
         """Refuse a published generation whose files are not in their folder as it published them.
 
-        A table is not looked into: its upkeep may have written the rows to other files.
+        A table is not checked: its upkeep may have moved the rows to other files.
 
         Raises:
-            ProofError: when one is missing, or of another size.
+            ProofError: when a file is missing, or has another size.
         """
         marker, files = _marker(self._env, self._window, self._generation, Change.PUBLISH), self.files()
         steps = [(sink, step) for sink in self._sinks for step in sink.steps(files.get(sink.kind, ()), Earlier())]
@@ -127,7 +127,7 @@ class Journal:
         return [entry.seq for entry in entries]
 
     def _steps(self, files: Mapping[str, Sequence[OutputFile]]) -> list[tuple[RecordSink, Step]]:
-        """Return the steps by number, each with its sink; nothing is removed before all is added."""
+        """Return the steps in order, each with its sink; nothing is removed before everything is added."""
         earlier = self._earlier()
         steps: list[tuple[RecordSink, Step]] = []
         for sink in self._sinks:
@@ -143,9 +143,9 @@ class Journal:
 
 
 def published(env: Environment, window: Window, generations: Iterable[Generation]) -> PublishedInto:
-    """Return the sinks that generations have published into, by their places, and the files of each generation.
+    """Return the sinks into which generations have published, by place, with the files of each generation.
 
-    A sink is as the newest of these generations describes it.
+    Each sink is made from the option of the newest of these generations.
     """
     found: dict[tuple[type, str], tuple[RecordSink, dict[int, Sequence[OutputFile]]]] = {}
     shown: int | None = None
@@ -160,9 +160,9 @@ def published(env: Environment, window: Window, generations: Iterable[Generation
 
 
 def undo_incomplete(env: Environment, window: Window) -> None:
-    """Take what lost generations have published out again; what was published before is whole, as removals come last.
+    """Remove what lost generations have published; what was published before is complete, since removals come last.
 
-    Halves older than what is published were removed with its own journal.
+    Halves that are older than the published generation were removed by that generation's own journal.
     """
     every = list_generations(env.ledger, window.id)
     shown = [found for found in every if found.state == "published"]
@@ -176,7 +176,7 @@ def undo_incomplete(env: Environment, window: Window) -> None:
 
 
 def remove_outputs(env: Environment, window: Window) -> int:
-    """Take away all that the window's generations ever published, and return how many files were there."""
+    """Remove all that the window's generations ever published, and return the number of files that were there."""
     every = list_generations(env.ledger, window.id)
     removed = 0
     places = published(env, window, every)
@@ -190,7 +190,7 @@ def remove_outputs(env: Environment, window: Window) -> int:
 
 
 def _made(applied: Applied | None) -> dict[str, str]:
-    """Return what the ledger records of a sink."""
+    """Return what the ledger records about a sink's change."""
     if applied is None:
         return {}
     made = {"table_version": applied.version, "schema_changes": applied.schema_changes}
@@ -217,7 +217,7 @@ def _marker(env: Environment, window: Window, generation: Generation, change: Ch
 
 
 def _is_recorded(env: Environment, window: str, number: int) -> bool:
-    """Return whether no retry will look for a change of a window any more."""
+    """Return whether no retry will look for this change of a window again."""
     every = list_generations(env.ledger, window)
     published = [found.number for found in every if found.published_at is not None]
     withdrawal = find_withdrawal(env.ledger, window)

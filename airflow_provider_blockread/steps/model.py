@@ -1,4 +1,4 @@
-"""What the steps take and hand on. References go through JSON and stay under 2 KB, however large the window is."""
+"""What the steps take and return. References are passed as JSON of less than 2 KB, however large the window is."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class Submitter(Protocol):
 
     @property
     def keeps_secrets(self) -> bool:
-        """Whether a submission's secret reaches the driver in a way that only the driver can read.
+        """Whether a submission's secret is passed to the driver so that only the driver can read it.
 
-        It does where the driver runs beside this process and ends with it, and not where it runs on a cluster.
+        This is so if the driver runs on this host and ends with this process, but not if it runs on a cluster.
         """
 
     def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job of a specification and return when it has ended.
 
         Raises:
-            SparkJobError: when it failed; ends with the tail of its log.
+            SparkJobError: when the job failed; the message ends with the tail of its log.
         """
 
     def cancel(self) -> None:
-        """Stop the application, from any thread; without one running, let none start."""
+        """Stop the application, from any thread; if none is running, prevent one from starting."""
 
 
 class DetachedSubmitter(Submitter, Protocol):
@@ -53,7 +53,7 @@ class DetachedSubmitter(Submitter, Protocol):
 
     @property
     def cancelled(self) -> bool:
-        """Whether `cancel` was called: a process that waits for an application then ends, and stops it."""
+        """Whether `cancel` was called; a process that waits for an application then stops it, and ends."""
 
     def start(self, submission: Submission, *, name: str) -> str:
         """Submit the job of a specification and return its id on the cluster, as soon as the cluster has accepted it.
@@ -63,33 +63,33 @@ class DetachedSubmitter(Submitter, Protocol):
         """
 
     def status(self, application: str) -> str:
-        """Return how an application ended, in the cluster's words; empty while it runs, or if that is not known."""
+        """Return how an application ended, in the cluster's words; empty while it runs or if this is not known."""
 
     def kill(self, application: str | None) -> None:
-        """Ask the cluster to stop an application, where it can be asked; its driver finds a stop file besides.
+        """Ask the cluster to stop an application, if it supports that; the driver also finds a stop file.
 
-        Without its id it is the one that was submitted here, if there is one. `cancel` leaves it to the caller, who
-        must still hold it: a later try may have adopted it.
+        Without an id, this means the application submitted here, if any. `cancel` does not do this: the caller must
+        first make sure that its claim still holds, since a later try may have adopted the application.
         """
 
 
 @dataclass(frozen=True, kw_only=True)
 class AsJson:
-    """What a step hands on, as JSON."""
+    """What a step returns, convertible to JSON."""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fields as in JSON, arrays as lists: Airflow stores a tuple as an object of its own."""
+        """Return the fields as JSON values, with lists for arrays: Airflow would store a tuple as a special object."""
         found = dataclasses.asdict(self)
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Environment:
-    """What every step works with: the ledger, the stores, and the observer that takes its reports.
+    """What every step works with: the ledger, the stores, and the observer of its reports.
 
-    `code` is that of the user's function where the caller has it; the ledger holds its digest. `access` is what the
-    connections of catalogs and databases hold, by their ids. Where `runs_code` is false, as in a web server, no
-    class is loaded that an option names.
+    `code` is the code of the user's function, if the caller has it; the ledger holds only its digest. `access` has the
+    fields of the connections of catalogs and databases, by id. If `runs_code` is false, as in a web server, classes
+    that options name are not loaded.
     """
 
     ledger: Ledger
@@ -103,7 +103,7 @@ class Environment:
         """Return the sink that an option describes, with access to its catalog or database.
 
         Raises:
-            OptionsError: when it is a custom one, which cannot be loaded, or must not be loaded here.
+            OptionsError: when it is a custom sink that cannot be loaded, or must not be loaded here.
         """
         if isinstance(option, CustomSink) and not self.runs_code:
             msg = (
@@ -114,11 +114,11 @@ class Environment:
         return make_sink(self.stores, option, kind, self.access)
 
     def window_secret(self, window: str) -> str:
-        """Return the secret that seals what a window keeps in the work area for its later tries."""
+        """Return the secret that seals what a window keeps in the work area for later tries."""
         return derived(self.ledger.secret, window)
 
     def age_s(self, time_ns: int | None) -> float:
-        """Return the seconds since a file's time; 0 where it has none, as in a store that keeps none."""
+        """Return the seconds since a file's time, or 0 if the store does not keep times."""
         return max(self.ledger.now().timestamp() - time_ns / 10**9, 0.0) if time_ns else 0.0
 
     def require(self, ref: WindowRef) -> None:
@@ -137,7 +137,7 @@ class Environment:
 
 @dataclass(frozen=True, kw_only=True)
 class PlanRequest:
-    """What to plan, for whom. `interval_ns` bounds the files' times where `selection.select` is `interval`."""
+    """What to plan, and for whom. `interval_ns` bounds the files' times if `selection.select` is `interval`."""
 
     feed: str
     key: str  # of the window; the same key is the same window forever
@@ -149,14 +149,14 @@ class PlanRequest:
     clear_number: int = 0
     interval_ns: tuple[int, int] | None = None
     run: str | None = None  # of Airflow: dag_id/run_id
-    reprocesses: bool = False  # the run asks for a window again that an earlier run has published
+    reprocesses: bool = False  # the run may read again what an earlier run has published
     replay_only: bool = False  # plan nothing new: a backfill run of a feed that takes files as they arrive
     files: Sequence[str] | FileList | None = None  # paths from upstream, instead of a listing
 
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Who runs a step. The same owner may take over from itself; a higher clear number reads a done group again."""
+    """Who runs a step. An owner may take over from itself; a higher clear number reads a group again that is done."""
 
     owner: str
     clear_number: int = 0
@@ -164,7 +164,7 @@ class Caller:
 
 @dataclass(frozen=True, kw_only=True)
 class WindowRef(AsJson):
-    """A planned window, as one step hands it to the next."""
+    """A planned window, as one step passes it to the next."""
 
     ledger: str  # its UUID
     feed: str
@@ -184,7 +184,7 @@ class WindowRef(AsJson):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the reference that `to_json` wrote."""
+        """Return the reference from its JSON."""
         return cls(**data)
 
 
@@ -206,7 +206,7 @@ class ReadOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Published(AsJson):
-    """A proven window: what is published, or for a verification what was read."""
+    """A proven window: what is published or, for a verification, what was read."""
 
     window: str
     key: str
@@ -222,19 +222,19 @@ class Published(AsJson):
     rows: int = 0
     bytes: int = 0
     outputs: int = 0
-    removed: int = 0  # files of the generation before it that its journal took out of the output
-    partitions: int = 0  # of the output that have files of it
-    partition_keys: Sequence[str] = ()  # of these, as Hive names folders; not all of them where they are many
+    removed: int = 0  # files of the previous generation that were removed from the output
+    partitions: int = 0  # of the output with files of this generation
+    partition_keys: Sequence[str] = ()  # of these, as Hive names folders; only the first ones if there are many
     excluded: int = 0
-    read_seconds: float = 0.0  # of Spark's stages, summed over groups; 0 when this call found it done
+    read_seconds: float = 0.0  # of Spark's stages, summed over groups; 0 if it was already done
     receipts_uri: str = ""
-    quarantine_uri: str = ""  # folder of the window's bad records; empty when none were quarantined
-    table_version: str = ""  # that its commit made, where the sink is a table
-    schema_changes: str = ""  # that its commit made to that table, in words
+    quarantine_uri: str = ""  # folder of the window's bad records; empty if none were quarantined
+    table_version: str = ""  # made by its commit, if the sink is a table
+    schema_changes: str = ""  # made to that table by its commit, in words
     proof: str = "proven"
     message: str = ""
 
     @property
     def changes_output(self) -> bool:
-        """Whether readers of the output see something else than before: files came, or went."""
+        """Whether readers of the output see a change: files were added or removed."""
         return self.status == "published" and bool(self.outputs or self.removed)

@@ -1,4 +1,4 @@
-"""What errors say of files that are corrected, or have changed: how they are read as they are now."""
+"""Remedies in errors about files that have changed, or can be corrected: how to read them as they are now."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_blockread.steps.model import Environment
 
 
 def way_to_renew(env: Environment, generation: Generation) -> str:
-    """Return what makes the generation's window read newer versions of its files, as it is now."""
+    """Return what to do so that the generation's window, in its current state, reads newer versions of its files."""
     if generation.run is not None and published_generation(env.ledger, generation.window) is None:
         return "clear the run from its plan on"
     if forgets(env.ledger):
@@ -23,10 +23,10 @@ def way_to_renew(env: Environment, generation: Generation) -> str:
 
 @contextmanager
 def naming_remedy(env: Environment, generation: Generation) -> Iterator[None]:
-    """Let errors about the content of files end with how they are read once they are corrected."""
+    """Append to errors about the content of files how to read the files once they are corrected."""
     try:
         yield
-    except LookBackError:  # the file is as it should be
+    except LookBackError:  # the file itself is correct
         raise
     except (RecordError, FileChangedError, FileMissingError) as error:
         way = way_to_renew(env, generation)

@@ -1,4 +1,4 @@
-"""Taking a planned window through all its steps in one process: the command line's way, and that of rebuilds."""
+"""Takes a planned window through all of its steps in one process, for the command line and for rebuilds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WindowRunner:
         """Take a planned window to its end and return what is published.
 
         Raises:
-            BlockReadError: what a step raised; what was done before it stays done.
+            BlockReadError: the error of a step; what was done before stays done.
         """
         if ref.status == "read":
             scan(self.env, ref, submitter=self.submitter)
@@ -35,7 +35,7 @@ class WindowRunner:
         return commit(self.env, ref, owner=self.owner, stale_after_s=self.job.stale_after_s)
 
     def _clear_number(self, ref: WindowRef) -> int:
-        """Return the number to claim groups under: a new one after a failed proof, so that all are read again."""
+        """Return the clear number with which groups are claimed: a new one after a failed proof, to read all again."""
         generation = latest_generation(self.env.ledger, ref.window)
         groups = list_groups(self.env.ledger, ref.window, generation.number)
         newest = max((group.clear_number for group in groups), default=generation.clear_number)

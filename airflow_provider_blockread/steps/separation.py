@@ -19,12 +19,12 @@ from airflow_provider_blockread.storage.listing.files import would_list
 
 _OWNER = "ledger"  # the file of a feed's work area that names its ledger
 _METADATA = ("00001-0.metadata.json", "snap-1-0-0.avro", "0-m0.avro")  # names as pyiceberg gives them
-_LONGEST = 100  # of what it says
-_TORN = timedelta(hours=1)  # by then it is no longer being written
+_LONGEST = 100  # of its content
+_TORN = timedelta(hours=1)  # after which a temporary file is no longer being written
 
 
 def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
-    """Refuse a source that would take what this feed writes as its next input.
+    """Refuse a source that would take what this feed writes as new input.
 
     Raises:
         OptionsError: naming the place and the source.
@@ -47,7 +47,7 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
 
 
 def check_table_apart(env: Environment, request: PlanRequest, sink: Sink) -> None:
-    """Refuse a source that would take what a commit to an Iceberg table writes: only the catalog knows where that is.
+    """Refuse a source that would take what a commit to an Iceberg table writes, whose place only the catalog knows.
 
     Raises:
         OptionsError: naming the place and the source.
@@ -64,7 +64,7 @@ def check_table_apart(env: Environment, request: PlanRequest, sink: Sink) -> Non
 
 
 def _refuse_listed(request: PlanRequest, written: Mapping[str, tuple[str, str]]) -> None:
-    """Refuse a source that would list one of the files that are written, each behind the place that it is in."""
+    """Refuse a source that would list one of the written files; `written` has the place and URI of each."""
     for what, (place, example) in written.items():
         if would_list(request.source, example):
             msg = (
@@ -76,10 +76,10 @@ def _refuse_listed(request: PlanRequest, written: Mapping[str, tuple[str, str]])
 
 
 def check_place(env: Environment, sink: Sink) -> None:
-    """Refuse a directory that files of others are in; a window that is there already may be rebuilt in another form.
+    """Refuse a directory with foreign files; a window that is already there may be rebuilt in another form.
 
     Raises:
-        OptionsError: naming a file that is there.
+        OptionsError: naming a file in the directory.
     """
     made = env.sink(sink)
     if isinstance(made, Directory):
@@ -87,9 +87,9 @@ def check_place(env: Environment, sink: Sink) -> None:
 
 
 def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
-    """Refuse to publish beside files of the same feed that another ledger published; note whose the work area is.
+    """Refuse to publish beside files of the same feed from another ledger; record which ledger owns the work area.
 
-    Two ledgers give the same feed's windows the same names, and neither knows what the other has read.
+    Two ledgers give the same feed's windows the same names, and do not know what the other one has read.
 
     Raises:
         WrongLedgerError: naming both ledgers.
@@ -108,7 +108,7 @@ def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
 
 
 def drop_torn_marks(env: Environment, folder: str) -> None:
-    """Remove what processes that died while they noted a feed's ledger have left in its folder of the work area."""
+    """Remove temporary files of processes that died while recording a feed's ledger in its folder of the work area."""
     bound = nanoseconds(env.ledger.now() - _TORN)
     for uri, _ in list(env.stores.list_names(folder, f".{_OWNER}.")):
         if env.stores.stat(uri).mtime_ns < bound:

@@ -1,4 +1,4 @@
-"""Commit: prove the generation, then publish it by a journal whose every step may be repeated."""
+"""Commit: prove the generation, then publish it with a journal whose steps may all be repeated."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ from airflow_provider_blockread.steps.remedies import way_to_renew
 from airflow_provider_blockread.storage.versions import version_now
 
 _HEARTBEAT_S = 10.0
-_KEYS_BYTES = 16 * 2**10  # of the keys of partitions in a summary
+_KEYS_BYTES = 16 * 2**10  # for keys of partitions in a summary
 
 
 def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float = 120.0) -> Published:
-    """Prove and publish the window's generation and return what is published; a repeated call changes nothing.
+    """Prove and publish the window's generation, and return the publication; a repeated call changes nothing.
 
     Raises:
-        ProofError: when the evidence fails; nothing is published then, and what was published before stays.
-        OwnedError: when another owner publishes.
-        StateError: when groups are not done, or a newer generation has taken its place.
-        ConflictError: when the part of a file before one of its own is not published.
-        FencedError: when another attempt took over in between.
+        ProofError: when the proof fails; nothing is published then, and what was published before stays.
+        OwnedError: when another owner is publishing.
+        StateError: when groups are not done, or a newer generation has replaced this one.
+        ConflictError: when the part of a file that precedes one of its own is not published.
+        FencedError: when another attempt took over meanwhile.
     """
     env.require(ref)
     if ref.status in {"empty", "skipped"}:
@@ -74,7 +74,7 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
     publication = claim_publication(env.ledger, ref.window, ref.generation, owner=owner, stale_after_s=stale_after_s)
     commitment = _Commitment(env, publication)
     if publication.state not in {"published", "verified"}:
-        lost: Callable[[], None] = lambda: None  # noqa: E731 - every step below looks at the epoch itself
+        lost: Callable[[], None] = lambda: None  # noqa: E731 - every step below checks the epoch itself
         beat = partial(_beat, env, publication)
         try:
             with beating(beat, interval_s=_HEARTBEAT_S, on_lost=lost), settled_heap():
@@ -92,7 +92,7 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
 
 
 def _beat(env: Environment, publication: Publication) -> None:
-    """Record that the publisher lives; where it has just finished, there is nothing left to record.
+    """Record that the publisher is alive; if it has just finished, there is nothing left to record.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
@@ -102,7 +102,7 @@ def _beat(env: Environment, publication: Publication) -> None:
     except FencedError:
         raise
     except ConflictError:
-        return  # a step that is still to be taken would fail by itself
+        return  # any remaining step would fail by itself
 
 
 class _Commitment:
@@ -123,7 +123,7 @@ class _Commitment:
         self._plans: dict[int, str] = {self._generation.number: self._window.manifest_hash}  # hashes, by generation
 
     def run(self) -> None:
-        """Prove, then publish or only record the verification; continue where an earlier attempt stopped."""
+        """Prove, then publish, or only record a verification; continue where an earlier attempt stopped."""
         results = self._results()
         self._read_seconds = sum(r.seconds for r in results if r.generation == self._generation.number)
         ledger, publication = self._env.ledger, self._publication
@@ -173,7 +173,7 @@ class _Commitment:
     def _prove(self, results: tuple[GroupResult, ...]) -> Sums:
         stores, policies = self._env.stores.within(self._options.bounds), self._options.policies
         writes = self._generation.mode == "write"
-        # Of what is published the sources may be gone or changed since; what is only staged must be as it was read.
+        # Sources of published groups may be gone or changed since; those of staged groups must be as they were read.
         shown = published_generation(self._env.ledger, self._window.id)
         carried = {r.group for r in results if shown and r.generation != self._generation.number}
         sinks = self._journal
@@ -212,7 +212,7 @@ class _Commitment:
                 yield block
 
     def _compare(self, sums: Sums) -> None:
-        """Refuse a verification that read something else than what is published, or whose files are gone."""
+        """Refuse a verification that did not read what is published, or whose published files are gone."""
         shown = published_generation(self._env.ledger, self._window.id)
         if shown is not None:
             Journal(self._env, self._window, shown).require_files()
@@ -228,7 +228,7 @@ class _Commitment:
             raise ProofError(msg)
 
     def _publish(self, results: Sequence[GroupResult]) -> None:
-        """Bring what the results name into output and quarantine, and remove what earlier generations put there."""
+        """Publish the results into output and quarantine, and remove what earlier generations published there."""
         self._journal.publish(self._publication, results, self._parts)
         finish_publication(self._env.ledger, self._publication)
         done = self.summary()
@@ -241,7 +241,7 @@ class _Commitment:
         self._env.observer.took("commit.lag", self._env.age_s(oldest_file_ns(self._env.ledger, self._window.id)))
 
     def _removed(self, shown: Generation) -> int:
-        """Return how many files of the output were published before this generation, and are not of it."""
+        """Return how many files of the output an earlier generation published that this one does not have."""
         every = list_generations(self._env.ledger, shown.window) if shown.state == "published" else []
         before = [found for found in every if found.published_at is not None and found.number < shown.number]
         if not before:
@@ -250,7 +250,7 @@ class _Commitment:
         return len(earlier - now)
 
     def summary(self) -> Published:
-        """Return what the ledger holds of the generation once it is complete."""
+        """Return the publication as the ledger has it once the generation is complete."""
         self._done = self._done or self._summary()
         return self._done
 
@@ -288,7 +288,7 @@ class _Commitment:
 
 
 def _some(keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the first keys, as many as an XCom has room for."""
+    """Return the first keys, as many as fit into an XCom."""
     ends = accumulate(len(json.dumps(key)) for key in keys)
     return tuple(key for key, end in zip(keys, ends, strict=True) if end <= _KEYS_BYTES)
 

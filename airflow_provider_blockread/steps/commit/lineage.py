@@ -1,4 +1,4 @@
-"""What a published window has read and written, in the numbers that lineage is made of."""
+"""What a published window has read and written, in the numbers that lineage needs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.steps.model import Environment, Published
 from airflow_provider_blockread.storage import uris
 
-_LISTED = 1000  # files of a root; more are not listed
-_PAGE = 10_000  # files that are asked for at once
+_LISTED = 1000  # files of a root; if there are more, none is listed
+_PAGE = 10_000  # files per query
 
 
 @dataclass(kw_only=True)
 class RootRead:
-    """What a window read below one root of its source; `paths` is empty if these are too many to list."""
+    """What a window read below one root of its source; `paths` is empty if there are too many to list."""
 
     root: str
     files: int = 0
@@ -29,18 +29,18 @@ class RootRead:
 
 @dataclass(frozen=True, kw_only=True)
 class Lineage:
-    """What a window read, and what is published of it."""
+    """What a window has read, and what was published."""
 
     read: Sequence[RootRead]
     files: int
     rows: int
     bytes: int
-    first_file: str  # URI of one that is published; empty without any
+    first_file: str  # URI of a published file; empty if there is none
     columns: Sequence[tuple[str, str]]  # names and types of the output, as far as they are known
 
 
 def lineage_of(env: Environment, done: Published, roots: Sequence[str]) -> Lineage:
-    """Return the numbers of a window that was published just now, whose files are below these roots."""
+    """Return the lineage of a window that was just published; its files are below these roots."""
     detail = window_detail(env.ledger, done.window, done.generation)
     return Lineage(
         read=_read(env, done, [uris.canonical(root) for root in roots]),
@@ -53,8 +53,8 @@ def lineage_of(env: Environment, done: Published, roots: Sequence[str]) -> Linea
 
 
 def _read(env: Environment, done: Published, roots: Sequence[str]) -> list[RootRead]:
-    """Return the sums of each root with files of the window; a file below none of them is a root of its own folder."""
-    if len(roots) == 1 and done.files > _LISTED:  # the files need not be asked for one by one
+    """Return the sums for each root with files of the window; for a file below no root, its folder counts as one."""
+    if len(roots) == 1 and done.files > _LISTED:  # sums suffice, without a query for files
         return [RootRead(root=roots[0], files=done.files, bytes=done.bytes, records=done.records)]
     found: dict[str, RootRead] = {}
     for file in _files(env, done):
@@ -77,7 +77,7 @@ def _files(env: Environment, done: Published) -> Iterator[WindowFile]:
 
 
 def _columns(env: Environment, done: Published) -> list[tuple[str, str]]:
-    """Return the columns of the output, which each result of a group with rows has as text."""
+    """Return the columns of the output, from the text in the result of a group with rows."""
     for group in list_groups(env.ledger, done.window, done.generation):
         if group.result_uri and (text := read_result(env.stores, group.result_uri, str(group.result_hash)).schema):
             lines = [line.partition(": ") for line in text.splitlines() if not line.startswith((" ", "-"))]

@@ -24,12 +24,12 @@ from airflow_provider_blockread.storage.stores import Stores
 
 @dataclass(frozen=True, kw_only=True)
 class FileChoice:
-    """Which files of a window are meant: both of them must hold.
+    """Which files of a window are meant: those that match both `path` and `status`.
 
-    `path` is a glob on the file's URI; without a scheme and a leading slash it holds at any depth.
+    `path` is a glob on the file's URI; without a scheme or a leading slash it matches at any depth.
 
     Raises:
-        OptionsError: when the status is another word, or the path is no glob.
+        OptionsError: when the status is not a known word, or the path is not a valid glob.
     """
 
     path: str | None = None
@@ -54,11 +54,11 @@ class FileChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewerVersion:
-    """A file that the store shows in another version than the one that was read."""
+    """A file whose version in the store differs from the one that was read."""
 
     file: int  # the ledger's id of the version that was read
     found: FileVersion
-    in_part: bool  # the window reads a part of it only
+    in_part: bool  # the window reads only a part of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,9 +67,9 @@ class Chosen:
 
     files: int
     groups: frozenset[int]
-    lost: frozenset[int]  # groups whose results are gone, so that they must be read again too
-    newer: tuple[NewerVersion, ...] = ()  # those of the files that the store shows in another version
-    gone: tuple[str, ...] = ()  # paths of those that it no longer has
+    lost: frozenset[int]  # groups whose results are gone, so that they must also be read again
+    newer: tuple[NewerVersion, ...] = ()  # of the files, those with another version in the store
+    gone: tuple[str, ...] = ()  # paths of files that the store no longer has
 
     @property
     def again(self) -> frozenset[int]:
@@ -83,7 +83,7 @@ class Chosen:
 
 
 def choose(env: Environment, window: Window, shown: Generation, choice: FileChoice) -> Chosen:
-    """Return what reading these files of a published window again takes; each of them is looked at in its store."""
+    """Return what must be done to read these files of a published window again; each is checked in its store."""
     files: set[int] = set()
     groups: set[int] = set()
     newer: list[NewerVersion] = []
@@ -105,9 +105,9 @@ def choose(env: Environment, window: Window, shown: Generation, choice: FileChoi
 
 
 def choose_newer(env: Environment, window: Window, latest: Generation) -> Chosen | None:
-    """Return what reading the changed files of a window as they are now takes, if nothing of it is published.
+    """Return what must be done to read changed files of an unpublished window as they are now, or None without changes.
 
-    That is the groups that hold them, and those that are not done. None where no file has changed.
+    The groups to read are those with changed files, and those that are not done.
     """
     chosen = choose(env, window, latest, FileChoice())
     if not chosen.newer:
@@ -120,7 +120,7 @@ def choose_newer(env: Environment, window: Window, latest: Generation) -> Chosen
 
 
 def _compare(stores: Stores, block: Block, newer: list[NewerVersion], gone: list[str]) -> None:
-    """Note the file of a block if it is no longer there as it was read."""
+    """Record the file of a block if it has changed, or is gone, since it was read."""
     version = block.version
     try:
         found = stores.stat(version.path)
@@ -133,7 +133,7 @@ def _compare(stores: Stores, block: Block, newer: list[NewerVersion], gone: list
 
 
 def _wanted(env: Environment, window: Window, shown: Generation, choice: FileChoice) -> set[int] | None:
-    """Return the ids of the files of that status, None for all."""
+    """Return the ids of the files with the chosen status, or None for all files."""
     if choice.status == "done":
         return None
     policy = GenerationOptions.from_json(shown.options).policies.on_bad_record

@@ -1,4 +1,4 @@
-"""Files that were cleaned from the source: looked for before a window is read again, and brought back from archives."""
+"""Files that were cleaned from the source: checked before a window is read again, and restored from archives."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _PAGE = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Restored(AsJson):
-    """How many files came back to the source."""
+    """How many files are back at the source."""
 
     window: str
-    files: int  # in their places again, as they were
+    files: int  # back in their places, unchanged
     away: int  # deleted, or gone from the archive
 
 
@@ -46,15 +46,15 @@ def require_sources(
     renewed: Collection[int] = (),
     dry_run: bool = False,
 ) -> int:
-    """Make sure that no file was cleaned away that is to be read again, and return how many others were.
+    """Make sure that no file that must be read again was cleaned from the source; return how many others were.
 
-    Files that are in their places again, as they were, count as restored from now on.
+    Files that are back in their places, unchanged, count as restored from now on.
 
     Args:
         env: ledger and stores.
         window: an open window that is published.
-        again: the groups that are to be read; None for all.
-        renewed: ids of files that are read in a newer version, which is there.
+        again: the groups to read, or None for all.
+        renewed: ids of files that are read in a newer version, which exists.
         dry_run: write nothing.
 
     Raises:
@@ -74,14 +74,14 @@ def require_sources(
         others += len(away) - len(wanted)
         missing += wanted
         if len(missing) > SHOWN and needed is None:
-            break  # that there are more is known without looking
+            break  # the others are known to exist without a check
     if missing:
         raise CleanedError(describe_away(window.id, missing, total if needed is None else len(missing)))
     return others
 
 
 def propose_restoring(env: Environment, window: Window) -> Intent:
-    """Return what `restore_files` would do; nothing is changed, and no file is looked at."""
+    """Return what `restore_files` would do, without changing anything or checking any file."""
     kept = Counter(file.target is not None for page in _pages(env, window.id) for file in page)
     what = f"{plural(kept[True], 'archived file')} to be put back, where nothing else is in the place now"
     if kept[False]:
@@ -92,10 +92,10 @@ def propose_restoring(env: Environment, window: Window) -> Intent:
 
 
 def restore_files(env: Environment, window: Window) -> Restored:
-    """Bring the window's archived files back to their places, and return how many are there; may be repeated.
+    """Move the window's archived files back to their places, and return how many are there; may be repeated.
 
     Raises:
-        SourceError: when another file is in one's place, or a store gives what is brought back another version.
+        SourceError: when another file has taken a place, or the store gives a restored file another version.
     """
     restored = 0
     for page in _pages(env, window.id):
@@ -109,7 +109,7 @@ def restore_files(env: Environment, window: Window) -> Restored:
 
 
 def found_at(env: Environment, uri: str) -> FileVersion | None:
-    """Return the file that is there now, None where there is none."""
+    """Return the version of the file that is there now, or None if there is no file."""
     try:
         return env.stores.stat(uri)
     except FileMissingError:
@@ -117,7 +117,7 @@ def found_at(env: Environment, uri: str) -> FileVersion | None:
 
 
 def _bring_back(env: Environment, window: Window, file: AwayFile) -> bool:
-    """Put a file into its place, if it is not there; return whether it is, and then remove it from the archive."""
+    """Put a file into its place unless it is there, remove it from the archive, and return whether it is in place."""
     kept = None if file.target is None else found_at(env, file.target)
     back = _is_back(env, file)
     if file.target is None or kept is None:

@@ -22,7 +22,7 @@ _SHOWN = 10  # files that the log names
 
 
 def discover(env: Environment, request: PlanRequest) -> Discovered:
-    """Record the files at the source, or those that upstream named, in the feed's index."""
+    """Record the files at the source, or those that upstream named, in the feed's index, and return what was found."""
     held = HeldBack()
     found = record_files(
         env.ledger,
@@ -40,14 +40,14 @@ def discover(env: Environment, request: PlanRequest) -> Discovered:
 
 
 def find_late(env: Environment, request: PlanRequest) -> LateFiles:
-    """Return the files that wait in intervals planned before they came, and that this window does not take."""
+    """Return the files that wait in intervals planned before the files arrived, and that this window does not take."""
     if request.interval_ns is None or request.selection.late == "next":
         return LateFiles()
     return late_files(env.ledger, request.feed, request.interval_ns)
 
 
 def left_out(found: Discovered, late: LateFiles) -> dict[str, int]:
-    """Return how many files are left out for which reason; reasons without any are not named."""
+    """Return the number of files left out, by reason; reasons without files are omitted."""
     counts = {
         "modified": found.ignored,
         "untimed": found.untimed,
@@ -61,9 +61,9 @@ def left_out(found: Discovered, late: LateFiles) -> dict[str, int]:
 
 
 def describe_left_out(request: PlanRequest, found: Discovered, late: LateFiles) -> str:
-    """Return the same for people, to be put behind a sentence; nothing where nothing is left out.
+    """Return the same as text to append to a sentence, or an empty string if nothing is left out.
 
-    It travels with the window's reference, so it names no paths; the log does.
+    It is part of the window's reference, so it does not name paths; the log does.
     """
     selection = request.selection
     reasons = {
@@ -82,7 +82,7 @@ def describe_left_out(request: PlanRequest, found: Discovered, late: LateFiles) 
 
 
 def _held_back(source: FileSource, reason: str) -> str:
-    """Return why files are held back by a listing, in words."""
+    """Return in words why a listing holds files back."""
     return {
         "young": f"younger than min_age={source.min_age!r}",
         "unmarked": f"without their done_marker={source.done_marker!r}",
@@ -114,7 +114,7 @@ def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
 
 
 def _warnings(found: Discovered) -> Iterator[str]:
-    """Yield what was left out perhaps unintentionally."""
+    """Yield warnings about what may have been left out unintentionally."""
     if found.ignored:
         samples = ", ".join(found.samples)
         yield (

@@ -35,28 +35,28 @@ from airflow_provider_blockread.steps.read.inferring import infers_columns
 from airflow_provider_blockread.steps.separation import check_apart, check_ledger, check_place, check_table_apart
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 
-_CHANGES = 4  # of files that were chosen, before they are taken, one after another
-_TURN_S = 0.1  # after which a planner looks whether the one before is done
+_CHANGES = 4  # times that files are chosen again because another planner has taken some
+_TURN_S = 0.1  # between two checks whether the previous planner is done
 _SHOWN = 3  # parts, or windows, that a message names
 
 
 def plan(env: Environment, request: PlanRequest) -> WindowRef:
-    """Return the window of the request's key: the one planned before, or a new one, frozen now.
+    """Return the window of the request's key: the one that was planned before, or a new one, frozen now.
 
-    While another planner of the feed is at work, a new window waits for it; one that died, or whose heartbeat is stale,
-    is taken over.
+    While another planner of the feed is at work, a new window waits for it; a planner that died, or whose heartbeat is
+    stale, is taken over.
 
-    An open window is never listed again. If it is unpublished it is resumed, in a new generation where options have
-    changed; if it is published, a higher `clear_number` asks for what `policies.on_rerun` says (see `replay`). Under
-    `late="reopen"` files that came too late for a published interval are taken beside it (see `of_interval`).
+    For an open window the source is never listed again. If it is unpublished it is resumed, in a new generation if
+    options have changed; if it is published, a higher `clear_number` requests what `policies.on_rerun` says (see
+    `replay`). With `late="reopen"`, late files of a published interval get another window (see `of_interval`).
 
     Raises:
         OptionsError: when the key is blank, or the source would take what is published as its input.
         SourceError: when a root is missing or cannot be listed.
         WrongLedgerError: when another ledger published this feed's files into the output.
-        ExchangeError: when the manifest of an open window is lost, and the request would not make the same one.
+        ExchangeError: when the manifest of an open window is lost, and the request would not produce the same one.
         PlanConflictError: when another planner took the window or its files first.
-        ProofError: when the sums over the plan's groups are not those of the files that were chosen.
+        ProofError: when the sums over the plan's groups differ from those of the chosen files.
     """
     ref = _plan(env, request)
     _measure_backlog(env, request.feed)
@@ -67,7 +67,7 @@ def _plan(env: Environment, request: PlanRequest) -> WindowRef:
     check_key(request)
     options = canonical_options(env, request)
     check_schemas(options)
-    env.sink(options.sink)  # a custom one is loaded, and refused if it is none
+    env.sink(options.sink)  # loads a custom sink, and refuses an invalid one
     request = of_interval(env, request)
     window = find_window(env.ledger, request.feed, request.key)
     if window is not None and window.state == "open":
@@ -101,7 +101,7 @@ def _measure_backlog(env: Environment, feed: str) -> None:
 
 
 def check_key(request: PlanRequest) -> None:
-    """Refuse a blank key: all runs that have it would share one window.
+    """Refuse a blank key, because all runs with it would share one window.
 
     Raises:
         OptionsError: naming the feed.
@@ -112,7 +112,7 @@ def check_key(request: PlanRequest) -> None:
 
 
 def check_schemas(options: GenerationOptions) -> None:
-    """Refuse a malformed schema before anything is planned, and not only where it is used.
+    """Refuse a malformed schema before anything is planned, and not only when it is used.
 
     Raises:
         OptionsError: naming the schema.
@@ -126,7 +126,7 @@ def check_schemas(options: GenerationOptions) -> None:
 
 
 def canonical_options(env: Environment, request: PlanRequest) -> GenerationOptions:
-    """Return the options with places that mean the same in every process, and how far links and redirects may lead."""
+    """Return the options with places that mean the same in every process, and the bounds of links and redirects."""
     sink = request.generation.sink.anywhere(env.stores.canonical)
     return dataclasses.replace(request.generation, sink=sink, bounds=bounds_of(request.source))
 
@@ -137,7 +137,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     check_apart(request, options.sink, key)
     check_ledger(env, request.feed, options.sink)
     check_place(env, options.sink)
-    # Before the listing: what a planner held that died waits again, as does the rest of a file that it took a part of.
+    # Before the listing: files of a planner that died wait again, as does the rest of a file of which it took a part.
     release_stale_plans(env.ledger, request.feed, owner=request.owner)
     found = discover(env, request)
     for _ in range(_CHANGES):
@@ -152,7 +152,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
 
 
 def _claim(env: Environment, request: PlanRequest) -> Planner:
-    """Return who may plan the key, once no other planner of the feed is at work; one that died is not waited for."""
+    """Return the right to plan the key, once no other planner of the feed is at work; dead planners are ignored."""
     waited = False
     while True:
         release_stale_plans(env.ledger, request.feed, owner=request.owner)
@@ -185,7 +185,7 @@ def _choose_and_freeze(
             message = f"window {key}: nothing new to read{_waiting(env, request.feed)}{rest}"
             return _with_counts(_ref(env, request, status="empty", message=message), found, late)
         chosen.check(summary)
-        check_table_apart(env, request, options.sink)  # now that it is known to be of use, since a catalog is asked
+        check_table_apart(env, request, options.sink)  # late, since it queries a catalog
         folder = window_folder(options.sink.work_area, request.feed, key)
         uri = f"{folder}/manifest-{digest(*chosen.identity, str(chosen.limits))[:12]}.parquet"
         planner.announce(uri)
@@ -230,7 +230,7 @@ def _with_counts(ref: WindowRef, found: Discovered, late: LateFiles) -> WindowRe
 
 
 def _waiting(env: Environment, feed: str) -> str:
-    """Return what a reader of "nothing new" must know: files that earlier runs hold and have not published."""
+    """Return what a reader of "nothing new" must know: which earlier windows hold files and are not published."""
     left = unpublished_windows(env.ledger, feed)
     if not left:
         return ""

@@ -29,7 +29,7 @@ from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSample:
-    """A file that would be read: bytes that are read of it, and the block size where it was chosen for the file."""
+    """A file that would be read: the bytes to read of it, and the block size if it was chosen for this file."""
 
     path: str
     size: int
@@ -38,27 +38,27 @@ class FileSample:
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """What a plan would freeze. `existing` is the window that already has this key; it would be replayed instead."""
+    """What a plan would freeze. `existing` is a window that already has this key, and would be replayed instead."""
 
     feed: str
     discovered: Discovered
     limits: GroupLimits
     existing: Window | None
     progress: Progress | None  # of that window
-    waiting: tuple[Window, ...]  # others of the feed that earlier runs left unpublished
+    waiting: tuple[Window, ...]  # other windows of the feed that earlier runs left unpublished
     files: int
     blocks: int
     bytes: int
     groups: tuple[BlockGroup, ...]
-    readers: int | None  # tasks that may read it at once; None for any number
-    choice: ReaderChoice | None  # of the readers, where a target asks for one
+    readers: int | None  # tasks that may read it at once; None for no limit
+    choice: ReaderChoice | None  # of the readers, if the options set a target
     compressed: int  # files of one block each: a compressed file cannot be read from the middle
     scanned: int  # files whose blocks are scanned before they are read
-    late: int  # files of intervals that were planned before they came
+    late: int  # files of intervals that were planned before the files arrived
     left_out: Mapping[str, int]  # files by reason
     left_out_text: str
-    parts: tuple[PendingFile, ...]  # files that are not read whole
-    block_sizes: Mapping[BlockChoice, int]  # of how many files each was chosen; none without "auto"
+    parts: tuple[PendingFile, ...]  # files that are only partly read
+    block_sizes: Mapping[BlockChoice, int]  # with the number of files for which each was chosen; empty without "auto"
     sample: tuple[FileSample, ...]  # the first files in the order of reading
 
 
@@ -66,7 +66,7 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     """Return what planning the request now would freeze; only the feed's index of known files is written.
 
     Raises:
-        OptionsError: when an option's text cannot be understood, or the key is blank.
+        OptionsError: when an option's text is invalid, or the key is blank.
         SourceError: when a root is missing or cannot be listed.
     """
     check_key(request)

@@ -1,7 +1,7 @@
-"""Reopening: files that came too late for their interval get windows of their own, beside the interval's.
+"""Reopening: files that arrived too late for the window of their interval get further windows of that interval.
 
-A frozen plan never grows, so the window of the interval stays as it is. Windows beside it have its key with `/late-1`,
-`/late-2`, ... and its interval; each is planned once, published and rebuilt like any other.
+A frozen plan never grows, so the window of the interval stays as it is. Its further windows have the same interval, and
+its key followed by `/late-1`, `/late-2`, ...; each is planned once, published and rebuilt like any other.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from airflow_provider_blockread.steps.plan.discovering import discover
 
 
 def of_interval(env: Environment, request: PlanRequest) -> PlanRequest:
-    """Return the request for the window that planning an interval works on, under `late="reopen"`.
+    """Return the request for the window that a plan of an interval works on with `late="reopen"`.
 
-    That is the interval's window until it is published, then the newest one beside it until that is, then one more
-    where late files wait. Where none wait, the interval's window is replayed; but a run that has just published late
-    files is done. A window beside it that came to nothing, because its planner died or its files vanished, counts as
-    if it had not been: the next late files take its key.
+    That is the interval's window until it is published, then its newest further window until that is published, then a
+    new one if late files wait. If no files wait, the interval's window is replayed, unless the run has just published
+    late files and is done. A further window that came to nothing, because its planner died or its files vanished, is
+    ignored: the next late files get its key.
     """
     if request.selection.select != "interval" or request.selection.late != "reopen":
         return request
@@ -46,7 +46,7 @@ def of_interval(env: Environment, request: PlanRequest) -> PlanRequest:
 
 
 def _chain(env: Environment, request: PlanRequest) -> list[Window]:
-    """Return the window of the interval and those beside it, in order."""
+    """Return the window of the interval and its further windows, in order."""
     chain: list[Window] = []
     while (window := find_window(env.ledger, request.feed, _key(request, len(chain)))) is not None:
         chain.append(window)

@@ -1,6 +1,6 @@
-"""Newer versions of files that a window was planned with: described first, then planned in the place of the older ones.
+"""Newer versions of a window's files: described first, then planned in place of the older versions.
 
-A published window reads them where a reprocess asks for it; an unpublished one, also where its run was cleared.
+A published window reads them if a reprocess requests it; an unpublished one also if its run was cleared.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _SHOWN = 3  # files that a message names
 
 
 def is_unseen(env: Environment, window: Window) -> bool:
-    """Return whether a window is open and nothing of it is published."""
+    """Return whether a window is open, and nothing of it is published."""
     return window.state == "open" and published_generation(env.ledger, window.id) is None
 
 
 def correction_intent(env: Environment, window: Window, mine: Generation | None, files: FileChoice) -> WindowIntent:
     """Return what reprocessing these files of an unpublished window would do.
 
-    `mine` is the generation that an earlier call has begun, None where there is none.
+    `mine` is the generation that an earlier call has begun, or None.
     """
     latest = latest_generation(env.ledger, window.id)
     if mine is not None:
@@ -63,7 +63,7 @@ def correction_intent(env: Environment, window: Window, mine: Generation | None,
 
 
 def describe_groups(window: Window, chosen: Chosen | None) -> str:
-    """Return how many groups are read again for what is chosen, and which files in a newer version; None for all."""
+    """Return how many groups are read again, and which files in a newer version; `chosen` is None for all groups."""
     groups = plural(window.groups, "group")
     if chosen is None:
         return f"{plural(window.files, 'file')} ({format_bytes(window.bytes)}) in {groups} read again"
@@ -92,12 +92,12 @@ def describe_newer(newer: Sequence[NewerVersion]) -> str:
 
 
 def plan_newer(env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]) -> NewerPlan:
-    """Return the plan of a generation that reads these versions, its manifest written.
+    """Return the plan of a generation that reads these versions, after writing its manifest.
 
     Args:
         env: ledger and stores.
-        window: which window.
-        shown: the generation from whose plan it is made: the published one, or the newest where none is.
+        window: the window to read.
+        shown: the generation whose plan is changed: the published one, or the newest if none is published.
         newer: the versions, at least one.
 
     Raises:
@@ -139,7 +139,7 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
 
 
 def is_outdated(env: Environment, begun: Generation, newer: Sequence[NewerVersion]) -> bool:
-    """Return whether a generation that was begun reads other versions than the store has now."""
+    """Return whether a generation that has begun reads versions that the store no longer has."""
     read = replaced_by(env.ledger, begun.window, begun.number)
     now = {version.file: version.found for version in newer}
     return {file: version_digest(v) for file, v in read.items()} != {file: version_digest(v) for file, v in now.items()}
@@ -151,10 +151,10 @@ def _renewed(
     ids: Mapping[int, int],
     blocks: Mapping[int, Sequence[Block]],
 ) -> Iterator[Block]:
-    """Yield the plan's blocks, those of the older versions as equal ranges of the newer ones.
+    """Yield the plan's blocks, with those of older versions replaced by equal ranges of the newer ones.
 
-    All blocks keep their numbers and groups, so that results of groups that are not read again stay true. A version
-    that has grown is cut into larger blocks, and its group may hold more than `group_bytes`.
+    All blocks keep their numbers and groups, so that results of groups that are not read again stay valid. A file that
+    has grown is cut into larger blocks, and its group may hold more than `group_bytes`.
     """
     seen: Counter[int] = Counter()
     for block in planned:
@@ -176,7 +176,7 @@ def _renewed(
 def without_plan(
     env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]
 ) -> list[NewerVersion]:
-    """Return those of the versions for which `plan_newer` makes no plan."""
+    """Return the versions for which `plan_newer` cannot make a plan."""
     base, blocks = as_read_by(window, shown), Counter[int]()
     for block in read_manifest(env.stores, base.manifest_uri, base.manifest_hash):
         blocks[block.file] += 1

@@ -38,17 +38,16 @@ from airflow_provider_blockread.steps.read.scanning import spans_groups
 
 
 def replay(env: Environment, request: PlanRequest, options: GenerationOptions, window: Window) -> WindowRef:
-    """Return the open window of the request's key, at the generation that is to be read or is published.
+    """Return the open window of the request's key, at the generation to read or that is published.
 
-    Options that have changed, a clear of what is published, and published-to-be files that were lost each start a
-    new generation; so does a clear where nothing is published and a file has changed: its newer version is read.
-    One that is half published is completed first: readers must not be left with a half.
+    A new generation is started by changed options, by clearing a published window, by the loss of files that were about
+    to be published, and by clearing an unpublished window of which a file has changed: its newer version is then read.
+    A half published generation is completed first, since readers must not be left with a half.
 
     Raises:
         CleanedError: when files that would be read again were cleaned from the source; nothing is changed then.
-        OptionsError: when a file has changed that the window reads in part, or is too small for its blocks now; when a
-            function needs the window in one group; or when the window is another task's, or another DAG's and its
-            output elsewhere.
+        OptionsError: when a changed file is read in part, or is now too small for its blocks; when a function needs the
+            window in one group; or when the window belongs to another task, or to another DAG with another output.
         StateError: when another window has taken the newer version of a file.
     """
     check_scope(window, options)
@@ -67,7 +66,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     if publishing and not Journal(env, window, latest).is_lost():
         message = f"window {window.id} is half published, its commit continues{note}"
         return open_ref(env, window, latest, status="read", message=message)
-    # A verification that was not finished exists beside a published generation, so a clear may still ask for either.
+    # An unfinished verification exists beside a published generation, so a clear may still request either.
     verified = latest.state in FINISHED or (latest.mode == "verify" and (cleared or changed))
     newer = _choose_again(env, request, window, latest) if cleared and is_unseen(env, window) else None
     if not (verified or publishing or changed or newer):
@@ -96,7 +95,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
 
 
 def _require_own(request: PlanRequest, window: Window, latest: Generation) -> None:
-    """Refuse a window that another task of the same run has planned: its files are not those of this one."""
+    """Refuse a window that another task of the same run has planned: its files are not those of this task."""
     is_of_run = (latest.run, latest.clear_number) == (request.run, request.clear_number)
     if is_of_run and window.owner != request.owner and window.owner.startswith(f"{request.run}/"):
         msg = (
@@ -149,10 +148,10 @@ def _dag(run: str) -> str:
 
 
 def _choose_again(env: Environment, request: PlanRequest, window: Window, latest: Generation) -> Chosen | None:
-    """Return which files are read in newer versions; where none can be, and the policy lets them go, they are excluded.
+    """Return which files are read in newer versions; files for which this is impossible are excluded if policy allows.
 
     Raises:
-        StateError: when another window continues behind a part of one that is to be excluded.
+        StateError: when another window continues after the part of a file that should be excluded.
     """
     ensure_manifest(env, as_read_by(window, latest), group_limits(env, request, window.readers), request)
     found = choose_newer(env, window, latest)
@@ -168,7 +167,7 @@ def _choose_again(env: Environment, request: PlanRequest, window: Window, latest
 def _start_corrected(
     env: Environment, window: Window, latest: Generation, newer: Chosen, asked: dict[str, Any], *, keeps: bool
 ) -> Generation:
-    """Start a generation that reads newer versions; it keeps the results of other groups where these still hold."""
+    """Start a generation that reads newer versions; it keeps the results of other groups if these are still valid."""
     plan = plan_newer(env, window, latest, newer.newer)
     lost = latest.number if latest.state == "publishing" else None
     again = plan.holders | newer.lost if keeps and lost is None and plan.holders is not None else None
@@ -176,10 +175,10 @@ def _start_corrected(
 
 
 def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> bool:
-    """Return whether the run asks for the published window again: it was cleared since it last asked for a generation.
+    """Return whether the run requests the published window again: it was cleared since its last request.
 
-    Airflow reprocesses a partition by a new backfill run, which was never cleared: that another run of its DAG has
-    asked for the window before is enough then.
+    Airflow reprocesses a partition in a new backfill run, which was never cleared: then it suffices that another run
+    of the DAG has requested the window before.
     """
     if request.run is None:
         return request.clear_number > latest.clear_number
@@ -192,7 +191,7 @@ def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> b
 
 
 def _is_handed_over(env: Environment, request: PlanRequest, latest: Generation) -> bool:
-    """Return whether the generation was begun for this clear of the run, which reads it under its own options."""
+    """Return whether the generation was begun for this clear of the run, which then reads it with its own options."""
     mine = (latest.run, latest.clear_number) == (request.run, request.clear_number)
     return request.run is not None and mine and was_requested(env.ledger, latest)
 
@@ -200,8 +199,8 @@ def _is_handed_over(env: Environment, request: PlanRequest, latest: Generation) 
 def open_ref(env: Environment, window: Window, generation: Generation, *, status: str, message: str) -> WindowRef:
     """Return the reference of an open window at one of its generations.
 
-    Call this before a generation is begun or resumed, so that readers are not left with half of the one that it
-    supersedes: an earlier caller may have died in between.
+    Call this before a generation is begun or resumed, so that readers are not left with half of a superseded one: an
+    earlier caller may have died halfway.
     """
     env.observer.log(message)
     if generation.state in {"reading", "failed", "proven"}:

@@ -1,4 +1,4 @@
-"""Restoring a manifest that was lost or damaged, from the files in the ledger; its hash proves it the same plan."""
+"""Restores a lost or damaged manifest from the files in the ledger; its hash proves that it is the same plan."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from airflow_provider_blockread.steps.model import Environment, PlanRequest
 
 
 def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str]:
-    """Return what a manifest says of itself."""
+    """Return the metadata that identify a manifest."""
     return {"window": window, "feed": feed, "ledger": env.ledger.uuid}
 
 
 def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> FileRange:
-    """Return what a window reads of a file: a part or all of it, in one block where it is compressed.
+    """Return what a window reads of a file: a part or all of it, in one block if it is compressed.
 
     Raises:
-        OptionsError: when earlier windows read parts of the file, and this format cannot continue in its middle.
+        OptionsError: when earlier windows read parts of the file, and this format cannot start in its middle.
     """
     version, part = found.version, found.part
     whole = is_one_block(fmt, version.path)
@@ -44,10 +44,10 @@ def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> FileRange:
 
 
 def restore_pruned(env: Environment, window: Window) -> None:
-    """Make sure that a generation of the window may start: a pruned one gets its groups back from its manifest.
+    """Make sure that a generation of the window can start: a pruned window gets its groups back from its manifest.
 
     Raises:
-        PrunedError: when the manifest was pruned too.
+        PrunedError: when the manifest was pruned, too.
     """
     if window.pruned_at is None:
         return
@@ -63,7 +63,7 @@ def restore_pruned(env: Environment, window: Window) -> None:
 
 
 def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, request: PlanRequest) -> None:
-    """Make sure that the window's manifest is the one that was planned; write it again where that can be proven.
+    """Make sure that the window's manifest is the planned one; write it again if it can be proven to be the same.
 
     Args:
         env: ledger and stores.
@@ -72,7 +72,7 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
         request: how its files were ordered, and which of them are compressed.
 
     Raises:
-        ExchangeError: when the manifest is lost, and the ledger and these options make another one.
+        ExchangeError: when the manifest is lost, and the ledger and these options produce a different one.
     """
     try:
         read_checked(env.stores, window.manifest_uri, window.manifest_hash, MANIFEST)

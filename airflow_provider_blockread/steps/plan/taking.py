@@ -1,4 +1,4 @@
-"""What a new window takes: files are chosen, cut and packed in one pass, and the sums of both compared."""
+"""What a new window takes: files are chosen, cut and packed in one pass, and the sums before and after are compared."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from airflow_provider_blockread.steps.plan.restoring import part_of
 
 _WHOLE = 2**62  # bytes; a block size that no file reaches
 
-_AHEAD = 2  # batches of files that are chosen and wait to be taken
+_AHEAD = 2  # chosen batches of files that wait to be taken
 
 _Plan = TypeVar("_Plan")
 
 
 def group_limits(env: Environment, request: PlanRequest, readers: int | None = None) -> GroupLimits:
-    """Return how the request's files are cut and packed; a format that cannot be split makes one block a file.
+    """Return how the request's files are cut and packed; a format that cannot be split makes one block per file.
 
-    There are no more groups than `readers`, since each group has one at least.
+    There are at most as many groups as `readers`, since each group has at least one reader.
     """
     splitting, needs_window = request.splitting, request.generation.function.needs_window
     splittable = make_format(request.generation.record_format).splittable
@@ -59,15 +59,15 @@ def group_limits(env: Environment, request: PlanRequest, readers: int | None = N
 
 
 class Taken:
-    """The files of a new window: `choose` them once, then know their ids, sums and readers, and have them `again`.
+    """The files of a new window: `choose` them once; then ids, sums and readers are known, and `again` repeats them.
 
-    `files` and `blocks` count what makes blocks: an empty file makes none, unless `is_one_block`.
+    `files` and `blocks` count only files with blocks: an empty file has none, unless `is_one_block`.
 
     Args:
         env: ledger and stores.
-        request: what is to be chosen.
+        request: what to choose.
         limits: how the files are cut, and packed if no number of readers is chosen.
-        planner: who takes them while they are being chosen; None takes none.
+        planner: the planner that takes the files while they are chosen, or None to take none.
     """
 
     def __init__(
@@ -77,12 +77,12 @@ class Taken:
         self._format = make_format(request.generation.record_format)
         self.ids = array("q")
         self.files = self.blocks = self.bytes = 0
-        self.late = 0  # files of another interval
+        self.late = 0  # late files of another interval
         self.in_parts: dict[int, PendingFile] = {}  # by file
 
     def choose(self) -> Generator[FileRange]:
-        """Yield what the window reads of each file, while they are being chosen."""
-        with closing(self._batches()) as batches:  # whatever ends it, nothing is being taken any more then
+        """Yield what the window reads of each file, while files are being chosen."""
+        with closing(self._batches()) as batches:  # however it ends, no batch is still being taken afterwards
             for found in batches:
                 self.ids.extend([pending.file for pending in found])
                 self.late += sum(pending.late for pending in found)
@@ -99,34 +99,34 @@ class Taken:
             yield from overlapped(partial(self._take, self._planner), found, ahead=_AHEAD)
 
     def plan(self, make: Callable[[Iterator[Block]], _Plan]) -> _Plan:
-        """Choose the files, and return what `make` makes of their blocks; it may be asked twice."""
+        """Choose the files, and return what `make` makes of their blocks; `make` may be called twice."""
         newest = _Newest()
         with closing(self.choose()) as parts:
             made = make(newest.of(iter_blocks(parts, self._limits, total_bytes=0)))
         limits = self.limits
         if limits.target(self.bytes) == self._limits.target(0) and newest.group < limits.max_groups:
             return made
-        # So many bytes, or so few readers, that there would be too many groups: these must be larger.
+        # With so many bytes, or so few readers, there would be too many groups, so groups must be larger.
         return make(iter_blocks(self.again(), limits, total_bytes=self.bytes))
 
     @cached_property
     def choice(self) -> ReaderChoice | None:
-        """The choice of the window's readers, once its files are chosen; None where no target asks for one."""
+        """The choice of the window's readers, once its files are chosen, or None if the options set no target."""
         return _follow_backlog(self._env, self._request, size=self.bytes, blocks=self.blocks)
 
     @property
     def readers(self) -> int | None:
-        """How many tasks may read the window at once, once its files are chosen; None for any number."""
+        """How many tasks may read the window at once, known once its files are chosen; None for no limit."""
         return self._request.splitting.max_readers if self.choice is None else self.choice.readers
 
     @property
     def limits(self) -> GroupLimits:
-        """How the files are cut and packed, once they are chosen."""
+        """How the files are cut and packed, known once they are chosen."""
         return group_limits(self._env, self._request, self.readers)
 
     @staticmethod
     def _take(planner: Planner, found: list[PendingFile]) -> list[PendingFile]:
-        """Take the files that are read whole; parts are taken when the window is opened."""
+        """Take the files that are read whole, and return those that were taken; parts are taken with the window."""
         if whole := [pending.file for pending in found if pending.part is None]:
             planner.take(whole)
         return found
@@ -146,7 +146,7 @@ class Taken:
         """Compare what the groups of a plan hold with what was chosen.
 
         Raises:
-            ProofError: when files, blocks or bytes are missing or too many.
+            ProofError: when there are too few or too many files, blocks or bytes.
         """
         groups = planned.groups
         held = planned.files, sum(group.blocks for group in groups), sum(group.bytes for group in groups)
@@ -160,7 +160,7 @@ class Taken:
 
     @property
     def ranges(self) -> tuple[FilePart, ...]:
-        """The ranges of the files that are not read whole."""
+        """The ranges of the files that are only partly read."""
         return tuple(pending.part for pending in self.in_parts.values() if pending.part is not None)
 
     @property
@@ -184,9 +184,9 @@ class Taken:
         return chain(self.in_parts.values(), whole)  # as `pending_files` orders them
 
     def again(self) -> Iterator[FileRange]:
-        """Yield the same in the same order, once all are chosen; files that came since are left for the next window."""
+        """Yield the same files in the same order, once all are chosen; newer files are left for the next window."""
         position = 0
-        # The ids are chosen already: files that have come or grown old since must not move the limits.
+        # The ids are already chosen: files that have arrived or become too old since must not affect the limits.
         rest = dataclasses.replace(self._request.selection, limits=Limits(), max_age=None)
         for pending in self._select(rest) if self._planner is None else self._taken(self._planner):
             if position == len(self.ids):
@@ -200,7 +200,7 @@ class Taken:
 
 
 class _Newest:
-    """The group of the newest block that was made."""
+    """Remembers the group of the newest block."""
 
     group = 0
 
@@ -215,7 +215,7 @@ def _sums(counts: tuple[int, int, int]) -> str:
 
 
 def _follow_backlog(env: Environment, request: PlanRequest, *, size: int, blocks: int) -> ReaderChoice | None:
-    """Return the number of readers for a window of so many bytes and blocks; None where no target asks for a choice."""
+    """Return the number of readers for a window of this many bytes and blocks, or None if the options set no target."""
     splitting = request.splitting
     if splitting.target_minutes is None:
         return None

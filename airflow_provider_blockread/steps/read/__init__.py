@@ -1,1 +1,1 @@
-"""Read: infer columns, scan where a format needs it, and run a group's Spark application."""
+"""Read: infer columns, scan if a format needs it, and run a group's Spark application."""

@@ -13,7 +13,7 @@ from airflow_provider_blockread.sinks.registry import quarantine_of
 
 
 def check_scope(window: Window, options: GenerationOptions) -> None:
-    """Refuse a function of the whole window where its blocks are planned in several groups.
+    """Refuse a function of the whole window if its blocks are planned in several groups.
 
     Raises:
         OptionsError: naming the window.

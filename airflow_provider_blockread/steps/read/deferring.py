@@ -1,4 +1,4 @@
-"""Reads and scans in two phases, for tasks that another process waits for in between."""
+"""Reads and scans in two phases, for tasks for which another process waits in between."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from airflow_provider_blockread.steps.read.waiting import Waiting, stop
 
 @dataclass(frozen=True, kw_only=True)
 class DeferredRead:
-    """The read of one group in two phases, for a task that another process waits for in between."""
+    """The read of one group in two phases, for a task for which another process waits in between."""
 
     env: Environment
     ref: WindowRef
@@ -31,7 +31,7 @@ class DeferredRead:
     def start(self) -> ReadOutcome | Waiting:
         """Submit the application to its cluster, or adopt that of an earlier try; return what to wait for.
 
-        Returns the outcome if the group is read already.
+        Returns the outcome if the group has already been read.
 
         Raises:
             BlockReadError: as `read` does.
@@ -47,10 +47,10 @@ class DeferredRead:
         return attempt.outcome(done_before=True)
 
     def resume(self, problem: BlockReadError | None = None) -> ReadOutcome | Waiting:
-        """Complete the group; where a file must be excluded for that, submit another application and return that.
+        """Complete the group and return the outcome, or submit another application if a file must be excluded first.
 
         Args:
-            problem: why the application will not answer, if that is known.
+            problem: why the application will not answer, if known.
 
         Raises:
             FencedError: when another attempt has taken over since the application was submitted.
@@ -79,14 +79,14 @@ class DeferredRead:
 
 @dataclass(frozen=True, kw_only=True)
 class DeferredScan:
-    """The scan of a window in two phases, for a task that another process waits for in between."""
+    """The scan of a window in two phases, for a task for which another process waits in between."""
 
     env: Environment
     ref: WindowRef
     submitter: DetachedSubmitter
 
     def start(self) -> Waiting | None:
-        """Submit the application to its cluster and return what to wait for; None where nothing is left to scan.
+        """Submit the application to its cluster and return what to wait for, or None if nothing is left to scan.
 
         Raises:
             BlockReadError: as `scan` does.
@@ -95,7 +95,7 @@ class DeferredScan:
         return None if planned is None else planned.run(self._submit)
 
     def resume(self, waiting: Waiting, problem: BlockReadError | None = None) -> Waiting | None:
-        """Take what the application left; where a file must be excluded for that, submit another one and return that.
+        """Accept the application's results and return None, or submit another one if a file must be excluded first.
 
         Raises:
             FencedError: when another try has submitted an application since.
@@ -122,7 +122,7 @@ class DeferredScan:
         return self.start()
 
     def stop(self, why: str) -> None:
-        """Stop the application that was submitted last, if it still runs."""
+        """Stop the application that was submitted last, if it is still running."""
         planned = self._planned()
         if planned is not None:
             planned.stop(planned.epoch, why)

@@ -1,4 +1,4 @@
-"""Reading a group, in one go or in two: one process submits its application, and another completes it after a wait."""
+"""Reading a group in one phase, or in two: one process submits the application, and another one completes it later."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from airflow_provider_blockread.steps.read.waiting import Waiting, poll, wait_he
 def read(
     env: Environment, ref: WindowRef, group: int, *, caller: Caller, job: SparkJob, submitter: Submitter
 ) -> ReadOutcome:
-    """Read one group and return the outcome; a group that is done already is not read again.
+    """Read one group and return the outcome; a group that is already done is not read again.
 
     Raises:
-        ConflictError: when it must be known where the part of a file ends that another window has not published yet.
-        CompleteError: when the generation is published or verified, and the group is to be read again.
+        ConflictError: when the read depends on the end of a part that another window has not published yet.
+        CompleteError: when the group must be read again, but the generation is published or verified.
         OwnedError: when a live owner holds the group.
         FencedError: when another attempt took the group over while it was read.
-        BlockReadError: what the Spark application left as its error.
+        BlockReadError: the error that the Spark application reported.
     """
     attempt = ClusterAttempt(env, ref, group, job, submitter)
     running = attempt.adopt(caller)
@@ -50,10 +50,10 @@ class ClusterAttempt(Attempt):
     """An attempt whose driver may run on a cluster, and outlive the process that submitted it."""
 
     def adopt(self, caller: Caller) -> Claim | None:
-        """Return the claim of an earlier try of the same task whose application runs on a cluster, or has ended there.
+        """Return the claim of the task's earlier try whose application runs or has ended on a cluster, or None.
 
-        It keeps its epoch, but the earlier try no longer holds it. One that the cluster may never have accepted is not
-        adopted; the next claim fences it.
+        The claim keeps its epoch, but the earlier try no longer holds it. An application that the cluster may never
+        have accepted is not adopted; the next claim fences it.
         """
         row = self._found
         if row.clear_number != caller.clear_number or not self._runs_for(caller):
@@ -62,7 +62,7 @@ class ClusterAttempt(Attempt):
         waiting = self.waiting(claim)
         try:
             found = poll(self._env, waiting)
-        except ConflictError:  # which the next claim explains
+        except ConflictError:  # the next claim reports it
             return None
         if not (found.ended or found.sign or row.application):
             return None
@@ -92,7 +92,7 @@ class ClusterAttempt(Attempt):
         return Claim(ref=self.ref, epoch=self._found.epoch, owner=caller.owner, holder=self._found.holder)
 
     def waiting(self, claim: Claim) -> Waiting:
-        """Return what it takes to wait for the application of a claim."""
+        """Return what is needed to wait for the application of a claim."""
         row, folder = self._row(), self.folder(claim.epoch)
         return Waiting(
             title=self.title,
@@ -105,12 +105,12 @@ class ClusterAttempt(Attempt):
         )
 
     def follow(self, claim: Claim) -> bool:
-        """Wait for the end of an adopted application and complete the group; False as for `read`."""
+        """Wait for the end of an adopted application, and complete the group; returns False as `read` does."""
         wait_here(self._env, self.waiting(claim), self._job, cast("DetachedSubmitter", self._submitter))
         return self.finish(claim)
 
     def start(self, claim: Claim) -> Waiting:
-        """Submit the application to its cluster, and return what it takes to wait for it."""
+        """Submit the application to its cluster, and return what is needed to wait for it."""
         _, submission = self.prepare(claim)
         with self.beating(claim):
             application = cast("DetachedSubmitter", self._submitter).start(submission, name=self.name(claim))
@@ -118,7 +118,7 @@ class ClusterAttempt(Attempt):
         return self.waiting(claim)
 
     def finish(self, claim: Claim) -> bool:
-        """Check what an application on a cluster left, and complete the group; False as for `read`."""
+        """Check the results of an application on a cluster, and complete the group; returns False as `read` does."""
         submission = self.waiting(claim).submission
         raise_reported(self._env, submission)
         spec = cast("ReadSpec", read_spec(self._env.stores, submission))

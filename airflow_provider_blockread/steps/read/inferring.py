@@ -1,8 +1,8 @@
-"""Columns of csv without a schema: inferred from a sample once, kept with the window, fixed for its generations.
+"""Columns of csv without a schema: inferred once from a sample, kept with the window, fixed for its generations.
 
-Sealed JSON: `schema` is the schema's text, `files` the paths of those that decided. It follows from the manifest and
-the format, which are in the file's name, to which the seal is bound; a plan that names newer versions keeps it, unless
-they decide while nothing is published.
+They are kept as sealed JSON: `schema` is the schema's text, `files` the paths of the sampled files. It is determined by
+the manifest and the format, which are in the file's name, and the seal is bound to that name. A plan that names newer
+versions keeps it, unless these are in the sample and nothing is published.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from airflow_provider_blockread.steps.read.scanning import format_key, without_f
 from airflow_provider_blockread.storage import uris
 
 _NAME = "columns"
-_LOOKED_AT, _NAMED = 5, 5  # windows before one, and columns in a message
+_LOOKED_AT, _NAMED = 5, 5  # previous windows that are checked, and columns in a message
 _MOST_BYTES = 2**26  # a million columns
 
 
 def infers_columns(option: FormatOption) -> bool:
-    """Return whether a format's columns are to be inferred from the files."""
+    """Return whether a format's columns must be inferred from the files."""
     return isinstance(option, Csv) and option.schema is None
 
 
 def with_columns(env: Environment, window: Window, options: GenerationOptions, claim: Claim) -> GenerationOptions:
-    """Return the options with the columns of csv known: as they are, or with the window's inferred schema.
+    """Return the options unchanged or, for csv without a schema, with the schema inferred for the window.
 
-    Groups, retries and rebuilds of a window under one format agree on the schema: the first of them infers it. What a
-    rebuild infers that alone leaves files out is its own.
+    Groups, retries and rebuilds of a window with the same format use the same schema: the first of them infers it. A
+    rebuild that is alone in leaving files out infers a schema for itself.
 
     Raises:
         FileMissingError: when a file of the sample is gone.
@@ -65,7 +65,7 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
 
 
 def _warn_of_other_types(env: Environment, window: Window, options: GenerationOptions, schema: str) -> None:
-    """Say which columns have other types than in the window that was published last, as readers may not read both."""
+    """Warn about columns with other types than in the last published window, since readers may not read both."""
     last = next((found for found in list_windows(env.ledger, window.feed, limit=_LOOKED_AT) if found.shown), None)
     if last is None or last.window.id == window.id:
         return
@@ -83,7 +83,7 @@ def _warn_of_other_types(env: Environment, window: Window, options: GenerationOp
 
 
 def are_of_no_file(env: Environment, window: Window, options: GenerationOptions, claim: Claim) -> bool:
-    """Return whether `with_columns` inferred columns without a file that has a row or header, so that none is known."""
+    """Return whether the columns are unknown, since `with_columns` found no file with a row or header."""
     if not infers_columns(options.record_format):
         return False
     kept = _kept(env, window, _schema_uri(window, options, "")) or _kept(
@@ -93,7 +93,7 @@ def are_of_no_file(env: Environment, window: Window, options: GenerationOptions,
 
 
 def inferred_schema(env: Environment, window: Window, options: GenerationOptions, without: str = "") -> str | None:
-    """Return the schema that was inferred for the window and format; None when there is none that bears the seal."""
+    """Return the schema that was inferred for the window and format, or None if there is none with a valid seal."""
     kept = _kept(env, window, _schema_uri(window, options, without))
     return None if kept is None else str(kept["schema"])
 
@@ -124,14 +124,14 @@ def _schema_uri(window: Window, options: GenerationOptions, without: str) -> str
 def carry_schema(
     env: Environment, before: Window, now: Window, options: GenerationOptions, changed: Collection[str]
 ) -> bool:
-    """Keep what was inferred under an earlier plan of a window; return whether groups that were read then agree.
+    """Keep the schema inferred under an earlier plan of a window; return whether groups read under it stay valid.
 
     Args:
         env: ledger and stores.
         before: the window as it was read.
-        now: the same with a plan that differs in some files.
-        options: of the generation that is to read it.
-        changed: paths of files that must not have decided the columns: then they are inferred again.
+        now: the same window with a plan that differs in some files.
+        options: the options of the generation that will read it.
+        changed: paths of changed files; if one of them was sampled, the columns are inferred again.
     """
     if not infers_columns(options.record_format):
         return True
@@ -153,9 +153,9 @@ def _with_bytes(env: Environment, window: Window, excluded: set[int]) -> Iterato
 def _infer(
     env: Environment, window: Window, options: GenerationOptions, option: Csv, *, excluded: set[int]
 ) -> tuple[str, list[str]]:
-    """Return the schema of the first files that hold a row or header, and their paths.
+    """Return the schema of the first files with a row or header, and the paths of these files.
 
-    Where they are no csv of one kind, the error names the file at hand.
+    If the files are not csv with the same columns, the error names the file concerned.
     """
     paths: list[str] = []
     versions = _with_bytes(env, window, excluded)

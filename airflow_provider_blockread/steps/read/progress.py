@@ -1,4 +1,4 @@
-"""Recording the progress that a driver writes in the ledger, while something else keeps its claim alive."""
+"""Copies the progress that a driver writes into the ledger; its claim is kept alive elsewhere."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from airflow_provider_blockread.ledger.windows.groups import record_progress
 from airflow_provider_blockread.periodic import repeating
 from airflow_provider_blockread.steps.model import Environment
 
-_LAST_COPY_S = 1.0  # that the end of the work waits for a copy that has begun
+_LAST_COPY_S = 1.0  # to wait, at the end of the work, for a copy that has begun
 
 
 def copy_progress(
     env: Environment, claim: Claim, submission: Submission, before: DriverProgress | None = None
 ) -> DriverProgress | None:
-    """Record what the driver of an attempt has read, unless that is what it had read before; return it."""
+    """Record what the driver of an attempt has read, unless it equals `before`, and return it."""
     found = read_progress(env.stores, submission)
     if found is not None and found != before:
         record_progress(env.ledger, claim, found.tally, application=found.application.id, ui=found.application.ui)
@@ -29,7 +29,7 @@ def copy_progress(
 def showing(env: Environment, claim: Claim, submission: Submission, *, interval_s: float) -> Iterator[None]:
     """Record the progress in the ledger every `interval_s` seconds while the body runs.
 
-    It has a thread of its own: a store that hangs must not delay a heartbeat, and a copy that fails is not missed.
+    This runs in a separate thread, since a store that hangs must not delay a heartbeat; failed copies are ignored.
     """
     last: DriverProgress | None = None
 

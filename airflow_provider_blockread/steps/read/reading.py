@@ -1,4 +1,4 @@
-"""An attempt at a group: claim it, run its Spark application, check the result it left, complete the group."""
+"""An attempt at a group: claim the group, run its Spark application, check the result, complete the group."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ T = TypeVar("T")
 
 
 class Attempt:
-    """One task's tries at a group, with all that stays the same between them."""
+    """One task's tries at a group, and everything that stays the same between them."""
 
     def __init__(self, env: Environment, ref: WindowRef, group: int, job: SparkJob, submitter: Submitter) -> None:
         env.require(ref)
@@ -82,14 +82,14 @@ class Attempt:
             env, self._window, self._options, ref.generation
         )  # before a claim, as they may not be known yet
         self._found = self._row()  # as an earlier try has left it
-        self._submitted = self._submission(self._found)  # that of the claim at hand, if it may run on a cluster
+        self._submitted = self._submission(self._found)  # of the current claim, if it may run on a cluster
         self.title = describe_group(self._found.planned)
 
     def _row(self) -> Group:
         return list_groups(self._env.ledger, self.ref.window, self.ref.generation)[self.ref.group]
 
     def claim(self, caller: Caller) -> Claim | None:
-        """Return the right to read the group; None if it is read already. The driver of a try before ends after it.
+        """Return the right to read the group, or None if it is already read; drivers of earlier tries are stopped.
 
         Raises:
             ConflictError: as `claim_group` does.
@@ -111,7 +111,7 @@ class Attempt:
         return claim
 
     def run(self, claim: Claim, work: Callable[[Claim], T]) -> T | None:
-        """Return what the work for a claim returns; None when a file was excluded, so that the group is read again."""
+        """Return the result of the work for a claim, or None if a file was excluded and the group is read again."""
         ledger = self._env.ledger
         try:
             with naming_remedy(self._env, self._generation):
@@ -127,7 +127,7 @@ class Attempt:
         except BaseException as error:
             self._submitter.cancel()  # a no-op when the application has ended; an interrupted task must not leave one
             try:
-                fail_group(ledger, claim, f"{type(error).__name__}: {error}")  # refused if it is another's by now
+                fail_group(ledger, claim, f"{type(error).__name__}: {error}")  # refused if it is no longer ours
             finally:
                 self._stop_own(claim, str(error))
             raise
@@ -138,14 +138,14 @@ class Attempt:
         return Submission(spec_uri=f"{self.folder(row.epoch)}/{SPEC_NAME}", spec_hash=row.spec_hash)
 
     def _stop_own(self, claim: Claim, why: str) -> None:
-        """Stop the driver of a claim that is over, unless a later try has adopted it."""
-        with suppress(BlockReadError):  # of a ledger that is away nobody adopts
+        """Stop the driver of a claim that has ended, unless a later try has adopted it."""
+        with suppress(BlockReadError):  # without the ledger nobody can adopt it
             if is_adopted(self._env.ledger, claim):
                 return
         self._stop(why)
 
     def _stop(self, why: str) -> None:
-        """Stop the driver of the claim at hand on its cluster."""
+        """Stop the driver of the current claim on its cluster."""
         submission, self._submitted = self._submitted, None
         if submission is not None:
             found = self._found if submission == self._submission(self._found) else None
@@ -153,7 +153,7 @@ class Attempt:
             stop_driver(self._env, self._submitter, submission, application, why)
 
     def read(self, claim: Claim) -> bool:
-        """Run the application to its end and complete the group; False when a file of it was excluded meanwhile."""
+        """Run the application to its end and complete the group; False if one of its files was excluded meanwhile."""
         spec, submission = self.prepare(claim)
         shown = showing(self._env, claim, submission, interval_s=self._job.heartbeat_s)
         with self.beating(claim), shown:
@@ -161,7 +161,7 @@ class Attempt:
         return self.complete(claim, spec, submission)
 
     def prepare(self, claim: Claim) -> tuple[ReadSpec, Submission]:
-        """Write what the application needs, and record it if its driver may outlive this process."""
+        """Write what the application needs, and record the submission if its driver may outlive this process."""
         spec = self._spec(claim)
         submission = write_submission(self._env, spec, self._submitter)
         if not self._submitter.keeps_secrets:  # the driver runs elsewhere
@@ -171,7 +171,7 @@ class Attempt:
         return spec, submission
 
     def beating(self, claim: Claim) -> AbstractContextManager[None]:
-        """Keep a claim alive while the context lasts."""
+        """Return a context that keeps a claim alive."""
         beat = partial(heartbeat, self._env.ledger, claim)
         return beating(beat, interval_s=self._job.heartbeat_s, on_lost=self._submitter.cancel)
 
@@ -184,7 +184,7 @@ class Attempt:
         return attempt_folder(self._place, self.ref.generation, self.ref.group, epoch)
 
     def complete(self, claim: Claim, spec: ReadSpec, submission: Submission) -> bool:
-        """Check the result and complete the group; False when a file of it was excluded meanwhile."""
+        """Check the result and complete the group; False if one of its files was excluded meanwhile."""
         result, uri, result_hash = accept_result(self._env.stores, submission)
         check_result(result, spec, uri)
         speed = f", {format_bytes(result.bytes / result.seconds)}/s" if result.seconds else ""
@@ -246,7 +246,7 @@ class Attempt:
             target=self._target(claim, options, data_folder(folder)),
             excluded=claim.excluded,
             readers=None if window.readers is None else share_of(window.readers, window.groups, self.ref.group),
-            rate=max(reader_rates(self._env.ledger, window.feed), default=0),  # where opening files took least
+            rate=max(reader_rates(self._env.ledger, window.feed), default=0),  # least slowed by opening files
             entry_states_uri=states.uri_now(self._env.stores, self._place) if self._needs_scan else None,
             part_states=states.of_parts,
             key=window.key,
@@ -255,7 +255,7 @@ class Attempt:
         )
 
     def _target(self, claim: Claim, options: GenerationOptions, staging: str) -> Target:
-        """Return where tasks write, once the sink is known to hold what they write, if that is known."""
+        """Return where tasks write, after a check that the sink can hold their rows, if their schema is known."""
         if self._generation.mode == "verify":
             return Target(folder=staging)
         check_date(options.sink, self._window.key)
@@ -269,12 +269,12 @@ class Attempt:
         return self._env.sink(options.sink).prepare(schema, staging)
 
     def _exclude(self, error: SourceError, claim: Claim) -> bool:
-        """Exclude the file that is missing or changed, where the policy says so; return whether it was."""
+        """Exclude the file that is missing or changed, if the policy says so; return whether it was excluded."""
         failed = FailedTry(who=claim.owner, left_out=claim.excluded, group=self.ref.group)
         return excluded_by_policy(self._env, self._window, self._options.policies, error, failed)
 
     def outcome(self, *, done_before: bool) -> ReadOutcome:
-        """Return what the ledger holds of the group."""
+        """Return the group's outcome as the ledger has it."""
         row = self._row()
         took = row.finished_at - row.started_at if row.finished_at and row.started_at else timedelta(0)
         excluded = len(self._left_out(excluded_files(self._env.ledger, self.ref.window, self.ref.generation)))

@@ -1,4 +1,4 @@
-"""Scan: find the entry states of files that span groups, once a window and format.
+"""Scan: find the entry states of files that span groups, once per window and format.
 
 A file inside one group is scanned by that group's application, in a stage before its read.
 """
@@ -52,10 +52,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class EntryStates:
-    """The URIs of a window's entry states, which follow from its manifest, the record format, and the parts before.
+    """The URIs of a window's entry states, which depend on its manifest, the record format, and preceding parts.
 
-    `of_parts` has the states (by file) of files that are entered where a part ends that another window reads; `without`
-    identifies the files that only one generation leaves out.
+    `of_parts` has the states (by file) of files that are entered at the end of a part that another window reads;
+    `without` identifies the files that only one generation leaves out.
     """
 
     window: Window
@@ -65,7 +65,7 @@ class EntryStates:
 
     @classmethod
     def of(cls, env: Environment, window: Window, options: GenerationOptions, generation: int | None = None) -> Self:
-        """Return those of a window under a generation's options, or of what all of its generations read.
+        """Return the URIs for a window with a generation's options; without a number, for what all generations read.
 
         Raises:
             ConflictError: when the states at the beginning of parts are not known yet.
@@ -74,15 +74,15 @@ class EntryStates:
         return cls(window=window, options=options, of_parts=states, without=without_files(env, window, generation))
 
     def uri(self, folder: str, group: int | None = None) -> str:
-        """Return the file of the states of files that span groups, or of the other files of a group."""
+        """Return the URI of the states of files that span groups or, with a group, of that group's other files."""
         key, name = format_key(self.window.manifest_hash, self.options), "" if group is None else f"-g{group}"
         begun = f"-{digest(str(self.of_parts))[:12]}" if self.of_parts else ""
         return f"{folder}/states-{key}{begun}{name}.json"
 
     def uri_now(self, stores: Stores, folder: str) -> str:
-        """Return the file of the states of files that span groups, as this generation needs them.
+        """Return the URI of the states of files that span groups, as this generation needs them.
 
-        What was found of all files serves one that leaves some out, and never the other way round.
+        States of all files can be used by a generation that leaves some out, but not the other way round.
         """
         uri = self.uri(folder)
         if not self.without or stores.exists(uri):
@@ -90,7 +90,7 @@ class EntryStates:
         return f"{uri.removesuffix('.json')}{self.without}.json"
 
     def known_uri(self, folder: str) -> str:
-        """Return the file of states that are known before the scan, from an earlier plan of the window."""
+        """Return the URI of states that are known before the scan, from an earlier plan of the window."""
         return f"{self.uri(folder).removesuffix('.json')}-known.json"
 
 
@@ -101,16 +101,16 @@ def _of_parts(env: Environment, window: Window) -> tuple[tuple[int, int], ...]:
 def carry_states(
     env: Environment, before: Window, now: Window, options: GenerationOptions, changed: Mapping[int, Collection[Block]]
 ) -> None:
-    """Keep what a scan found under an earlier plan of a window, except for blocks that are others now.
+    """Keep the states that a scan found under an earlier plan of a window, except for blocks that have changed.
 
-    A page may ask for this: a user's own format, which is code, is not made.
+    This may run in a web server, so a user's own format, which is code, is not loaded.
 
     Args:
         env: ledger and stores.
         before: the window as it was read.
-        now: the same with a plan that differs in some blocks only; blocks keep their numbers.
-        options: of the generation that is to read it.
-        changed: the earlier blocks of those files that have changed, by file.
+        now: the same window with a plan that differs only in some blocks; blocks keep their numbers.
+        options: the options of the generation that will read it.
+        changed: the earlier blocks of changed files, by file.
     """
     if not now.scan_epoch:
         return
@@ -128,7 +128,7 @@ def carry_states(
 
 
 def drop_unsealed_states(env: Environment, window: Window, options: GenerationOptions, groups: Sequence[Group]) -> None:
-    """Remove what is kept of a window that failed its proof and no secret vouches for, so that it is found again."""
+    """Remove unsealed states of a window that failed its proof, so that a new scan finds them again."""
     if not make_format(options.record_format).needs_scan:
         return
     folder = window_folder(options.sink.work_area, window.feed, window.id)
@@ -140,7 +140,7 @@ def drop_unsealed_states(env: Environment, window: Window, options: GenerationOp
 
 
 def without_files(env: Environment, window: Window, generation: int | None) -> str:
-    """Return what stands, in names, for the files that a generation alone leaves out; nothing where it leaves none."""
+    """Return a key, for names, of the files that only this generation leaves out; empty if there are none."""
     if generation is None:
         return ""
     alone = set(excluded_files(env.ledger, window.id, generation)) - set(excluded_files(env.ledger, window.id))
@@ -148,12 +148,12 @@ def without_files(env: Environment, window: Window, generation: int | None) -> s
 
 
 def format_key(manifest_hash: str, options: GenerationOptions) -> str:
-    """Return what stands for a manifest and a record format in the names of what follows from the two."""
+    """Return a key of a manifest and a record format, for the names of files that depend on both."""
     return digest(manifest_hash, options_digest(options.record_format.to_json()))[:12]
 
 
 def spans_groups(groups: Sequence[Group], options: GenerationOptions) -> bool:
-    """Return whether blocks of a file that must be scanned are in different groups; groups are in order."""
+    """Return whether blocks of one file that must be scanned are in different groups; `groups` are in order."""
     fmt = make_format(options.record_format)
     borders = ((left.planned.last_path, right.planned.first_path) for left, right in pairwise(groups))
     return any(last == first and must_scan(fmt, first) for last, first in borders)
@@ -162,11 +162,11 @@ def spans_groups(groups: Sequence[Group], options: GenerationOptions) -> bool:
 def scan(env: Environment, ref: WindowRef, *, submitter: Submitter) -> bool:
     """Make sure that the entry states of files that span groups are known; return whether a scan was needed.
 
-    The states are a function of the frozen file versions and the format, so a repeated scan writes the same file.
+    The states depend only on the frozen file versions and the format, so a repeated scan writes the same file.
 
     Raises:
         CompleteError: when the window is published or verified.
-        BlockReadError: what the Spark application left as its error.
+        BlockReadError: the error that the Spark application reported.
     """
     planned = PlannedScan.of(env, ref, submitter=submitter)
     if planned is None:
@@ -190,7 +190,7 @@ class PlannedScan:
 
     @classmethod
     def of(cls, env: Environment, ref: WindowRef, *, submitter: Submitter) -> Self | None:
-        """Return the scan that a window needs; None if it needs none, or its states are known.
+        """Return the scan that a window needs, or None if it does not need one, or its states are known.
 
         Raises:
             CompleteError: when the window is published or verified.
@@ -208,16 +208,16 @@ class PlannedScan:
         states = EntryStates.of(env, window, options, ref.generation)
         uri = states.uri_now(env.stores, folder)
         if read_states(env.stores, uri, secret=window_secret(env, window.id, submitter)) is not None:
-            if window.scan_epoch and window.scanned_at is None:  # by an application that another process waited for
+            if window.scan_epoch and window.scanned_at is None:  # another process waited for that application
                 end_scan(env.ledger, window.id, window.scan_epoch)
             env.observer.log(f"window {ref.window}: scanned already")
             return None
         return cls(env=env, ref=ref, generation=generation, states=states, uri=uri, submitter=submitter)
 
     def run(self, work: Callable[[ScanSpec], T], *, epoch: int | None = None) -> T | None:
-        """Return what the work for a specification returns; None when a file was excluded, so that it is repeated.
+        """Return the result of the work for a specification, or None if a file was excluded and it must be repeated.
 
-        It is of the try with this epoch, or of a new one; the driver of the try before ends then.
+        It belongs to the try with this epoch, or to a new try; the driver of the previous try is then stopped.
         """
         if epoch is None:
             epoch = begin_scan(self.env.ledger, self.ref.window)
@@ -241,12 +241,12 @@ class PlannedScan:
             raise
 
     def _record(self, epoch: int, error: BaseException) -> None:
-        with suppress(BlockReadError):  # without its ledger, a scan fails with its own error
+        with suppress(BlockReadError):  # without the ledger, the scan's own error counts
             fail_scan(self.env.ledger, self.ref.window, epoch, f"{type(error).__name__}: {error}")
 
     def stop(self, epoch: int, why: str) -> None:
         """Stop the driver of a try on its cluster; even if that fails, its files never count for another try."""
-        if self.submitter.keeps_secrets:  # it ends with the process that started it, or on its server
+        if self.submitter.keeps_secrets:  # the driver ends with the process that started it
             return
         uri = f"{scan_folder(self.uri, epoch)}/{SPEC_NAME}"
         with suppress(BlockReadError):
@@ -255,7 +255,7 @@ class PlannedScan:
 
     @property
     def epoch(self) -> int:
-        """That of the newest try; 0 before the first one."""
+        """The epoch of the newest try; 0 before the first one."""
         return self.states.window.scan_epoch
 
     def scan(self, spec: ScanSpec) -> bool:

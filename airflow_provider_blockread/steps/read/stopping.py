@@ -1,4 +1,4 @@
-"""Stopping drivers that work on a cluster for a try or a generation that is over; they are fenced all the same."""
+"""Stops drivers on a cluster that work for a try or generation that is over; they are fenced in any case."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from airflow_provider_blockread.steps.model import DetachedSubmitter, Environmen
 def stop_driver(
     env: Environment, submitter: Submitter, submission: Submission, application: str | None, why: str
 ) -> None:
-    """Stop a driver by a file, and by its cluster where that can be asked; a store or cluster that is away is let be.
+    """Stop a driver by a stop file, and through its cluster if supported; an unreachable store or cluster is ignored.
 
     Args:
         env: the stores.
         submitter: asks the cluster.
         submission: what the driver runs.
-        application: its id on the cluster; None for what the submitter has submitted last.
-        why: for the driver's log.
+        application: the application's id on the cluster, or None for the submitter's last one.
+        why: the reason, for the driver's log.
     """
     with suppress(BlockReadError):
         write_stop(env.stores, submission, why)
-    if not submitter.keeps_secrets:  # else drivers are children of the submitter, and end with it
+    if not submitter.keeps_secrets:  # otherwise drivers end with the submitter
         cast("DetachedSubmitter", submitter).kill(application)
 
 
 def stop_superseded(env: Environment, submitter: Submitter, window: Window, ref: GroupRef) -> None:
-    """Stop the drivers that read a group for generations before, whose workers were lost and could not stop them."""
+    """Stop drivers that read a group for earlier generations, whose workers were lost and could not stop them."""
     for row in running_before(env.ledger, ref):
         options = GenerationOptions.from_json(get_generation(env.ledger, window.id, row.ref.generation).options)
         place = window_folder(options.sink.work_area, window.feed, window.id)

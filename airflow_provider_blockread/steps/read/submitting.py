@@ -1,4 +1,4 @@
-"""Submitting an application under a secret of its own, and believing only what it sealed."""
+"""Submits an application with its own secret, and trusts only what it has sealed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from airflow_provider_blockread.steps.model import Environment, Submitter
 
 
 def write_submission(env: Environment, spec: JobSpec, submitter: Submitter) -> Submission:
-    """Write the specification of an application, and clear its place of what an earlier try has left."""
+    """Write the specification of an application and return the submission; leftovers of an earlier try are removed."""
     code = _code(env, spec, submitter)
     for name in (FAILURE_NAME, *(() if submitter.keeps_secrets else (STOP_NAME, SIGN_NAME))):
         env.stores.remove(f"{spec.folder}/{name}")
@@ -27,16 +27,16 @@ def write_submission(env: Environment, spec: JobSpec, submitter: Submitter) -> S
 
 
 def require_code(env: Environment, generation: Generation, *, mode: str = "write") -> None:
-    """Refuse to read a window again if its function is in a DAG's file and the caller does not have it.
+    """Refuse to read a window again if its function is defined in a DAG's file and the caller does not have it.
 
     Raises:
-        OptionsError: when the caller has none, or another one.
+        OptionsError: when the caller has no function, or a different one.
     """
     _own_code(env, generation.window, GenerationOptions.from_json(generation.options), mode)
 
 
 def _own_code(env: Environment, window: str, options: GenerationOptions, mode: str) -> FunctionCode | None:
-    """Return the code of the function with which a window is read; None where the job needs none."""
+    """Return the code of the function with which a window is read, or None if the job does not need it."""
     text = text_of(options.function)
     if text is None or (mode == "verify" and isinstance(options.function, FrameFunction)):
         return None
@@ -68,7 +68,7 @@ def _code(env: Environment, spec: JobSpec, submitter: Submitter) -> FunctionCode
 
 
 def window_secret(env: Environment, window: str, submitter: Submitter) -> str:
-    """Return the secret under which applications keep something of a window; empty where it cannot reach them."""
+    """Return the secret with which applications seal what a window keeps; empty if it cannot be passed to them."""
     return env.window_secret(window) if submitter.keeps_secrets else ""
 
 
@@ -76,8 +76,8 @@ def run_submission(env: Environment, submission: Submission, submitter: Submitte
     """Run the application to its end.
 
     Raises:
-        BlockReadError: what the application left as its error, else what its end was; never a conflict, as who owns
-            a group is for the ledger to say.
+        BlockReadError: the error that the application reported, or else how it ended; never a conflict, since only the
+            ledger decides who owns a group.
     """
     try:
         submitter.submit(submission, name=name)
@@ -90,19 +90,19 @@ def run_submission(env: Environment, submission: Submission, submitter: Submitte
 
 
 def raise_reported(env: Environment, submission: Submission) -> None:
-    """Raise what the application left as its error, if it left one.
+    """Raise the error that the application reported, if any.
 
     Raises:
         BlockReadError: that error; never a conflict.
     """
     reported = _reported(env, submission)
     if reported is not None:
-        raise reported from None  # it is shown once
+        raise reported from None  # so that it is shown only once
 
 
 def _reported(env: Environment, submission: Submission) -> BlockReadError | None:
     try:
         return read_failure(env.stores, submission)
-    except BlockReadError as error:  # what hinders this look must not hide what the application died of
+    except BlockReadError as error:  # this failure must not hide the application's
         env.observer.warn(str(error))
     return None

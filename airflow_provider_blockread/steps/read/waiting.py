@@ -1,4 +1,4 @@
-"""Waiting for an application whose driver runs on a cluster: by the files that it leaves, without a process of ours."""
+"""Waits for an application whose driver runs on a cluster, by the files that it writes, without a process of ours."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ _PAUSE_S = 0.5  # after which a cancelled wait ends
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting(AsJson):
-    """An application on a cluster, and all that it takes to wait for it; it holds no secret."""
+    """An application on a cluster, and all that is needed to wait for it; it contains no secret."""
 
     title: str  # of its work, for people
     name: str
     application: str | None  # its id on the cluster; None if the submitting process ended before it was known
     spec_uri: str
     spec_hash: str
-    answer: str  # URI of the file that a successful end leaves
+    answer: str  # URI of the file that the application writes on success
     claim: Claim | None = None  # of a group; a scan needs none
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return what `to_json` wrote."""
+        """Return the value from its JSON."""
         held = data["claim"]
         claim = None if held is None else Claim(**held | {"ref": GroupRef(**held["ref"]), "excluded": ()})
         return cls(**{**data, "claim": claim})
 
     @property
     def submission(self) -> Submission:
-        """What was submitted; a driver on a cluster has no secrets."""
+        """The submission, without secrets, which a driver on a cluster does not get."""
         return Submission(spec_uri=self.spec_uri, spec_hash=self.spec_hash)
 
     def __str__(self) -> str:
@@ -54,15 +54,15 @@ class Waiting(AsJson):
 
 @dataclass(frozen=True, kw_only=True)
 class Polled(AsJson):
-    """What polling an application found."""
+    """The result of polling an application."""
 
     ended: bool  # it has left its answer, or an error
     sign: str  # the driver's newest sign of life
-    progress: str = ""  # what it has read so far, for people; empty before it says so
+    progress: str = ""  # what it has read so far, for people; empty before its first report
 
 
 def poll(env: Environment, waiting: Waiting) -> Polled:
-    """Return how an application is doing, and keep its claim alive; once the claim is lost, the driver is stopped.
+    """Return the state of an application, and keep its claim alive; once the claim is lost, the driver is stopped.
 
     Raises:
         FencedError: when another attempt has taken over.
@@ -83,7 +83,7 @@ def poll(env: Environment, waiting: Waiting) -> Polled:
 
 
 def _progress(env: Environment, waiting: Waiting) -> str:
-    """Take the progress of a group into the ledger, and return it in words."""
+    """Record the progress of a group in the ledger, and return it in words."""
     if waiting.claim is None:
         return ""
     with suppress(BlockReadError):
@@ -106,7 +106,7 @@ def wait_here(env: Environment, waiting: Waiting, job: SparkJob, submitter: Deta
     """Wait in this process until an application has ended.
 
     Raises:
-        SparkJobError: when its driver has died without an answer or an error, or the submitter was cancelled.
+        SparkJobError: when the driver has died without an answer or an error, or the submitter was cancelled.
         FencedError: when another attempt has taken over.
     """
     vigil = Vigil(waiting.application or waiting.name, stale_after_s=job.stale_after_s)
@@ -125,7 +125,7 @@ def wait_here(env: Environment, waiting: Waiting, job: SparkJob, submitter: Deta
             raise SparkJobError(problem)
         again = time.monotonic() + job.heartbeat_s
         while (left := again - time.monotonic()) > 0:
-            if submitter.cancelled:  # by a signal's handler, after which a sleep goes on
+            if submitter.cancelled:  # by a signal handler, which does not end a sleep
                 msg = (
                     f"{waiting.name}: the wait for the application was stopped; clear the task to read the group again"
                 )

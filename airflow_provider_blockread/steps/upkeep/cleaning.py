@@ -1,4 +1,4 @@
-"""Clean: published files are archived, deleted or tagged at the source, each written down before it is done."""
+"""Clean: published files are archived, deleted or tagged at the source; each change is recorded before it is made."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _DONE = {"archive": "archived", "delete": "deleted", "tag": "tagged"}
 
 @dataclass(frozen=True, kw_only=True)
 class CleanRequest:
-    """Which files of a feed are cleaned, and how: published for so many seconds, and inside of the source.
+    """Which files of a feed are cleaned, and how: those in the source that were published at least `grace` seconds ago.
 
-    `archive` is a folder in the store of the source, where files keep their paths below their roots.
+    `archive` is a folder in the store of the source, in which files keep their paths relative to their roots.
     """
 
     feed: str
@@ -90,7 +90,7 @@ class Cleaned(AsJson):
 
 
 def propose_cleaning(env: Environment, request: CleanRequest) -> CleanIntent:
-    """Return what `clean` would do; nothing is changed, and no file is looked at.
+    """Return what `clean` would do, without changing anything or checking any file.
 
     Raises:
         OptionsError: when the source or the archive does not allow it.
@@ -118,11 +118,11 @@ def propose_cleaning(env: Environment, request: CleanRequest) -> CleanIntent:
 
 
 def clean(env: Environment, request: CleanRequest, *, who: str) -> Cleaned:
-    """Archive, delete or tag what is published long enough, and return how much that was; may be repeated any time.
+    """Archive, delete or tag files that were published long enough ago, and return the counts; can always be repeated.
 
     Raises:
         OptionsError: when the source or the archive does not allow it.
-        SourceError: when a store denies it; what is done until then is recorded.
+        SourceError: when a store denies it; what was done until then is recorded.
     """
     work = _Cleaning(env, request, who, _checked(env, request))
     for page in _pages(env, work.fit):
@@ -148,7 +148,7 @@ def _fit(env: Environment, request: CleanRequest) -> Fit:
 
 
 def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
-    """Return the source's roots, once its stores and the archive are known to allow what is asked for."""
+    """Return the source's roots, after a check that its stores and the archive allow what is requested."""
     roots = SourceRoots(request.source)
     for root in roots.uris:
         if request.action == "tag" and not env.stores.has_tags(root):
@@ -165,7 +165,7 @@ def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
 
 
 def _check_archive(env: Environment, feed: str, archive: str, roots: SourceRoots) -> None:
-    """Refuse an archive to which a listing comes: of what is cleaned, or of all that the feed has listed last."""
+    """Refuse an archive that a listing would include: one of the given source, or of the feed's last listed source."""
     listed = listed_source(env.ledger, feed)
     every = roots if listed is None else SourceRoots(cast("FileSource", from_json(listed)))
     if roots.meet(archive) or every.meet(archive):
@@ -183,7 +183,7 @@ def _describe_left(left: Mapping[str, int]) -> str:
 
 
 class _Cleaning:
-    """One call: what it has done and left alone so far."""
+    """One call of `clean`: what it has done and left alone so far."""
 
     def __init__(self, env: Environment, request: CleanRequest, who: str, roots: SourceRoots) -> None:
         self._env, self._request, self._who, self._roots = env, request, who, roots
@@ -213,8 +213,8 @@ class _Cleaning:
             self._count(done)
 
     def _do(self, file: CleanFile, target: str | None) -> str:
-        """Do what was written down, if the file is what was read; return its state then."""
-        if self._roots.path_of(file.version.path) is None:  # a link took the place of one of its folders meanwhile
+        """Do what was recorded, if the file is the version that was read, and return its new state."""
+        if self._roots.path_of(file.version.path) is None:  # a link has replaced one of its folders meanwhile
             return "changed"
         if target is not None:
             return archive_file(self._env, file, target)

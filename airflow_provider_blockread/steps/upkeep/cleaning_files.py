@@ -1,6 +1,6 @@
-"""Cleaning of one file, after the intent was recorded; the state that each function returns is the outcome.
+"""Cleaning of one file, after the intent was recorded; each function returns the file's new state.
 
-Nothing is ever removed that was not read: a file that has changed since stays, however late it did.
+Only versions that were read are ever removed: a file that has changed stays, no matter how late it changed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from airflow_provider_blockread.storage.contents import same_content
 
 
 def what_was_done(env: Environment, file: CleanFile) -> str | None:
-    """Return what an earlier call, which died, has made of a file; None where it is still to be done."""
+    """Return the state that an earlier, interrupted call has left a file in, or None if there is still work to do."""
     if file.begun is None:
         return None
     taken = env.stores.finish_delete(file.version)
@@ -28,7 +28,7 @@ def what_was_done(env: Environment, file: CleanFile) -> str | None:
 
 
 def tag_file(env: Environment, file: CleanFile, tags: Mapping[str, str]) -> str:
-    """Add tags to a file, if it is what was read."""
+    """Add tags to a file if it is still the version that was read; return its state."""
     if not _is_there(env, file):
         return _what_became(env, file, "tag", None)
     try:
@@ -39,7 +39,7 @@ def tag_file(env: Environment, file: CleanFile, tags: Mapping[str, str]) -> str:
 
 
 def delete_file(env: Environment, file: CleanFile) -> str:
-    """Delete a file, if it is what was read."""
+    """Delete a file if it is still the version that was read; return its state."""
     there = found_at(env, file.version.path)
     if there is None or not same_version(there, file.version):
         return "gone" if there is None else "changed"
@@ -52,10 +52,10 @@ def delete_file(env: Environment, file: CleanFile) -> str:
 
 
 def archive_file(env: Environment, file: CleanFile, wanted: str) -> str:
-    """Bring a file to a place in the archive, or beside it where other content has the name, if it is what was read.
+    """Move a file that is still the version that was read to a place in the archive, or beside it if that is taken.
 
     Raises:
-        SourceError: when both places are taken, or it is not whole in the archive.
+        SourceError: when both places are taken, or the file is not complete in the archive.
     """
     there = found_at(env, file.version.path)
     if there is None or not same_version(there, file.version):
@@ -73,13 +73,13 @@ def archive_file(env: Environment, file: CleanFile, wanted: str) -> str:
 
 
 def _leave(env: Environment, file: CleanFile, target: str) -> str:
-    """Take a file that was brought to the archive from its place; or from the archive, where it is another one."""
+    """Remove an archived file from its place or, if it is not the version that was read, from the archive."""
     stores, version = env.stores, file.version
     kept, there = found_at(env, target), found_at(env, version.path)
     if there is not None and same_version(there, version):
         if kept is None or kept.size != version.size:
             raise _not_whole(version, target)
-        stores.delete_version(version)  # a file that has replaced it meanwhile stays
+        stores.delete_version(version)  # spares a file that has replaced it meanwhile
         return "done"
     if kept is None:
         raise _not_whole(version, target)
@@ -106,7 +106,7 @@ def _not_whole(version: FileVersion, target: str) -> SourceError:
 
 
 def _free_place(env: Environment, file: CleanFile, wanted: str) -> str:
-    """Return where the file goes: nothing is there, or the file itself, brought by a call that died."""
+    """Return where the file goes: a free place, or the place to which an interrupted call has already copied it."""
     own = f"{wanted}.{digest(file.version.path, version_digest(file.version))[:SHORT]}"
     begun = {own} if file.begun is None else {own, file.begun[1]}
     for target in (wanted, own):
@@ -124,7 +124,7 @@ def _is_there(env: Environment, file: CleanFile) -> bool:
 
 
 def _what_became(env: Environment, file: CleanFile, action: str, target: str | None) -> str:
-    """Return the state of a file that is no longer in its place, once it was written down."""
+    """Return the state of a file that is no longer in its place, after the intent was recorded."""
     there = found_at(env, file.version.path)
     if action == "archive" and target is not None:
         kept = found_at(env, target)

@@ -1,7 +1,7 @@
-"""Reading a window again by the tasks of a run: a person asks for it here, and the run, once cleared, does it.
+"""Reading a window again by the tasks of a run: a person requests it here, and the run does it once it is cleared.
 
-The generation is begun first, for the run and the number that its clear will have. Its plan finds it and resumes it,
-whatever the DAG's options are by then.
+The generation is begun first, for the run and the number that its clear will have. The run's plan then finds and
+resumes it, whatever the DAG's options are by then.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def require_published(env: Environment, window: Window) -> Generation:
     """Return the generation that a verification reads again.
 
     Raises:
-        OptionsError: when the newest one is not published.
+        OptionsError: when the newest generation is not published.
     """
     latest = latest_generation(env.ledger, window.id)
-    # An earlier verification may have failed; the window is published all the same.
+    # An earlier verification may have failed, but the window is still published.
     if latest.state not in FINISHED and latest.mode != "verify":
         begun, give_up = window_progress(env.ledger, window.id), f"`blockread windows abandon {window.id}`"
         msg = (
@@ -61,10 +61,10 @@ def require_published(env: Environment, window: Window) -> Generation:
 
 
 def propose_reading(env: Environment, window: Window, reading: Reading) -> Intent:
-    """Return what reading the window again would do; nothing is changed.
+    """Return what reading the window again would do, without changing anything.
 
     Raises:
-        OptionsError: when it is to be verified, and is not published.
+        OptionsError: when it should be verified, but is not published.
     """
     if reading.action != "verify":
         return propose_rebuild(env, reading.request(window))
@@ -77,20 +77,20 @@ def propose_reading(env: Environment, window: Window, reading: Reading) -> Inten
 def hand_over(
     env: Environment, window: Window, reading: Reading, *, who: str, run: str, clear_number: int
 ) -> Generation:
-    """Begin a generation for a run of Airflow, which reads it when it is cleared, and return it.
+    """Begin a generation for an Airflow run, which reads it once the run is cleared, and return the generation.
 
     Args:
         env: ledger and stores.
-        window: which window.
-        reading: how.
-        who: asks for it.
-        run: that will read it: `dag_id/run_id`.
-        clear_number: that the run will have once it is cleared.
+        window: the window to read.
+        reading: how to read it.
+        who: the person who requests it.
+        run: the run that will read it: `dag_id/run_id`.
+        clear_number: the number that the run will have once it is cleared.
 
     Raises:
         CleanedError: when files that would be read were cleaned from the source.
         ConflictError: when a generation of the window is being published.
-        OptionsError: when it is to be verified, and is not published.
+        OptionsError: when it should be verified, but is not published.
     """
     arguments: dict[str, Any] = {"run": run, "clear_number": clear_number}
     if reading.action == "verify":
@@ -104,5 +104,5 @@ def hand_over(
         restore_pruned(env, window)
         request = open_request(env.ledger, asked.action, asked.to_json() | arguments, who=who)
         begun = start_reading(env, request, window, reading.files)
-    finish_request(env.ledger, request)  # the run continues it from here
+    finish_request(env.ledger, request)  # from here on the run continues it
     return begun

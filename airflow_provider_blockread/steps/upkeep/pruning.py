@@ -1,8 +1,8 @@
-"""Prune: old windows lose their detail, finished ones their leftovers; what is published stays untouched.
+"""Prune: old windows lose their details, finished ones their leftovers; what is published is not touched.
 
-For each old window, in this order, so that a repetition after any crash continues: it is marked, its manifest goes, its
-detail in the ledger, its folder in the work area, and last its groups. A work area that cannot be reached costs its own
-windows only, which are tried again by the next call.
+For each old window the order is: it is marked; then its manifest, its details in the ledger, its folder in the work
+area, and last its groups are removed. Thus a call after any crash continues. If a work area cannot be reached, only its
+own windows are skipped, and the next call tries them again.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ _OVER = (*FINISHED, "superseded")  # states of a generation that is no longer re
 
 @dataclass(frozen=True, kw_only=True)
 class PruneRequest:
-    """What is old: published, or given up, so many seconds ago, and not among the newest windows of its feed.
+    """Which windows are old: published or abandoned `older_than` seconds ago, and not among the newest of their feed.
 
-    `keep_manifests` leaves the plans of pruned windows in the work area, so that they can be rebuilt.
+    `keep_manifests` keeps the plans of pruned windows in the work area, so that they can be rebuilt.
     """
 
     older_than: float  # seconds
@@ -69,13 +69,13 @@ class PruneRequest:
             raise OptionsError(msg)
 
     def bound(self, env: Environment) -> Bound:
-        """Return the same as a point in time."""
+        """Return the same with the age as a point in time."""
         return Bound(before=env.ledger.now() - timedelta(seconds=self.older_than), keep=self.keep, feed=self.feed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PruneIntent(Intent):
-    """What pruning is about to do: the oldest windows one by one, and all in numbers."""
+    """What pruning is about to do: the oldest windows one by one, and the totals."""
 
     pruned: int  # windows
     files: int
@@ -98,7 +98,7 @@ class Pruned(AsJson):
 
 
 def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
-    """Return what `prune` would do; nothing is changed.
+    """Return what `prune` would do, without changing anything.
 
     Raises:
         OptionsError: when the ledger knows no such feed.
@@ -143,13 +143,13 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
 class Leftovers:
     """What attempts have left in the work areas of some windows, for `prune` to clear."""
 
-    folders: Mapping[str, int]  # by window; those without any are not there
+    folders: Mapping[str, int]  # by window; windows without leftovers are omitted
     searched: int  # windows
     unreached: tuple[str, ...]  # why some could not be searched
 
 
 def find_leftovers(env: Environment, windows: Iterable[Window], *, within_s: float) -> Leftovers:
-    """Return what `prune` would clear of windows that keep their detail; after so many seconds it looks no further."""
+    """Return what `prune` would clear of windows that keep their details, searching for at most `within_s` seconds."""
     until, unreached, searched = time.monotonic() + within_s, _Unreached(), 0
     found: dict[str, int] = {}
     for window in windows:
@@ -164,11 +164,11 @@ def find_leftovers(env: Environment, windows: Iterable[Window], *, within_s: flo
 
 
 def prune(env: Environment, request: PruneRequest) -> Pruned:
-    """Prune what is old and clear what is left over, and return how much it was; may be repeated after any crash.
+    """Prune old windows, clear leftovers, and return the counts; can be repeated after any crash.
 
     Raises:
-        BlockReadError: when the work areas of some windows could not be cleared, naming these; all else is done, and
-            the next call tries them again.
+        BlockReadError: when the work areas of some windows could not be cleared, naming these; everything else is
+            done, and the next call tries them again.
     """
     bound, unreached = request.bound(env), _Unreached()
     pruned = files = leftovers = 0
@@ -207,7 +207,7 @@ class _Unreached:
 
     @contextmanager
     def skipping(self, window: Window) -> Iterator[None]:
-        """Note what a store says in the body, and continue; a ledger that cannot be reached ends everything."""
+        """Record an error that a store raises in the body, and continue; errors of the ledger are raised."""
         try:
             yield
         except LedgerUnavailableError:
@@ -216,13 +216,13 @@ class _Unreached:
             self.errors.append((window, error))
 
     def lines(self) -> list[str]:
-        """Return a line for each of the first windows, and how many more there are."""
+        """Return a line for each of the first windows, and the number of further ones."""
         found = [f"window {w.id} {w.key!r} of feed {w.feed} cannot be cleared: {e}" for w, e in self.errors[:_SHOWN]]
         more = len(self.errors) - len(found)
         return [*found, f"and {plural(more, 'more window')}"] if more else found
 
     def fail(self) -> None:
-        """Raise the first of the errors, with what is left, if there is any."""
+        """Raise the first error, if any, with the windows that are left."""
         if self.errors:
             error = self.errors[0][1]
             rest = "All else is pruned; fix the cause and repeat the command: these windows are tried again"
@@ -231,7 +231,7 @@ class _Unreached:
 
 
 def _pages(env: Environment, which: object, windows: Callable[..., list[Window]]) -> Iterator[Window]:
-    """Yield the windows that a question to the ledger finds, a page at a time."""
+    """Yield the windows that a query of the ledger finds, page by page."""
     last = ""
     while page := windows(env.ledger, which, after=last, limit=_PAGE):
         yield from page
@@ -239,9 +239,9 @@ def _pages(env: Environment, which: object, windows: Callable[..., list[Window]]
 
 
 def _clear_unopened(env: Environment, window: Window) -> int:
-    """Remove the folder of a plan that came to nothing, and return how many that were."""
+    """Remove the folder of a plan that came to nothing, and return the number of removed folders."""
     folder = uris.parent(window.manifest_uri)
-    env.stores.list_folders(folder)  # so that the ledger does not wait below for a store that cannot be reached
+    env.stores.list_folders(folder)  # fails now, not in the transaction below, if the store cannot be reached
     with clearing_unopened(env.ledger, window) as unopened:
         if unopened:
             env.stores.remove_folder(folder)
@@ -266,14 +266,14 @@ def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:
 
 
 def _folders(window: Window, generations: list[Generation]) -> list[str]:
-    """Return the window's folder in each work area that its generations have had, and the one of its manifest."""
+    """Return the window's folder in each work area that its generations have used, and the folder of its manifest."""
     areas = {GenerationOptions.from_json(found.options).sink.work_area for found in generations}
     folders = {window_folder(area, window.feed, window.id) for area in areas} | {uris.parent(window.manifest_uri)}
     return sorted(folder for folder in folders if uris.name_of(folder) == window.id)
 
 
 def _generations_in(env: Environment, folder: str, generations: list[Generation]) -> Iterator[str]:
-    """Yield the folders of generations that are over; one that starts meanwhile is none of them."""
+    """Yield the folders of generations that are over; a generation that starts meanwhile is not included."""
     over = {found.number for found in generations if found.state in _OVER}
     for uri in env.stores.list_folders(folder):
         number = _GENERATION.fullmatch(uris.name_of(uri))
@@ -282,7 +282,7 @@ def _generations_in(env: Environment, folder: str, generations: list[Generation]
 
 
 def _leftovers(env: Environment, window: Window) -> Iterator[str]:
-    """Yield what attempts have left: those that count for nothing, and of the others what was staged."""
+    """Yield leftovers of attempts: the folders of attempts that were not accepted, and staged files of the others."""
     generations = list_generations(env.ledger, window.id)
     finished = [found for found in generations if found.state in FINISHED]
     groups = [group for found in finished for group in list_groups(env.ledger, window.id, found.number)]

@@ -1,8 +1,8 @@
 """Rebuild and reprocess: published windows are read again, whole or in part, in the order of their planning.
 
-A rebuild reads all groups of a window; reprocessing files reads those that hold them, and the new generation takes
-over the results of the others: their receipts are proven once more, and their published files stay where they are. An
-unpublished window is reprocessed where it is named: changed files are read as they are now.
+A rebuild reads all groups of a window; reprocessing files reads the groups that contain them, and the new generation
+takes over the results of the others: their receipts are proven again, and their published files stay where they are. An
+unpublished window is reprocessed only if it is named: changed files are read as they are now.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ _NAMED = 20  # windows that a message names
 
 @dataclass(frozen=True, kw_only=True)
 class WindowRange:
-    """Which windows: the one that is named, or those of a feed between two times or two keys.
+    """Which windows: the one that is named, or a feed's windows between two times or two keys.
 
-    Times are those of planning, `since` included and `until` not; keys are compared as texts, both included.
+    Times are those of planning, `since` inclusive, `until` exclusive; keys are compared as texts, both inclusive.
     """
 
     window: str | None = None  # an id or a key
@@ -100,7 +100,7 @@ class WindowRange:
 class RebuildRequest:
     """Which windows to read again, and which of their files: None for all.
 
-    `task` is that of an Airflow run which asks: what another run began, with the same words, is another request.
+    `task` is the Airflow task that requests it: the same request of another run is a different request.
     """
 
     range: WindowRange
@@ -109,20 +109,20 @@ class RebuildRequest:
 
     @property
     def action(self) -> str:
-        """What it is called."""
+        """The name of the action."""
         return "rebuild" if self.files is None else "reprocess"
 
     def to_json(self) -> dict[str, Any]:
-        """Return this request as JSON; the same text is the same request."""
+        """Return this request as JSON; requests with equal JSON are the same."""
         files = {} if self.files is None else {"files": self.files.to_json()}
         return self.range.to_json() | files | ({} if self.task is None else {"task": self.task})
 
 
 def propose_rebuild(env: Environment, asked: RebuildRequest, *, restarts: bool = False) -> Intent:
-    """Return what `rebuild` would do, after `give_up_rebuild` if it `restarts`; nothing is changed.
+    """Return what `rebuild` would do (after `give_up_rebuild` if it `restarts`), without changing anything.
 
     Raises:
-        OptionsError: when the range is not one, or the ledger knows no such feed.
+        OptionsError: when the range is invalid, or the ledger knows no such feed.
     """
     begun = find_request(env.ledger, asked.action, asked.to_json())
     intents = tuple(intent for _, intent in _intents(env, asked, None if restarts else begun))
@@ -134,22 +134,22 @@ def propose_rebuild(env: Environment, asked: RebuildRequest, *, restarts: bool =
 
 
 def give_up_rebuild(env: Environment, asked: RebuildRequest) -> None:
-    """Forget that this request was begun: the next one covers all of its windows."""
+    """Discard the progress of this request: the next one covers all of its windows."""
     begun = find_request(env.ledger, asked.action, asked.to_json())
     if begun is not None:
         finish_request(env.ledger, begun)
 
 
 def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> list[Published]:
-    """Read, prove and publish a new generation of each published window that is meant, and return what is published.
+    """Read, prove and publish a new generation of each requested published window, and return the publications.
 
     The first failure stops it. The same call continues with the rest: windows that it has rebuilt stay as they are,
     and one that was being read is resumed. What is published of a window stays until its new generation is proven.
 
     Raises:
-        OptionsError: when the range is not one, or a function is in a DAG's file; nothing is begun then.
+        OptionsError: when the range is invalid, or a function is in a DAG's file; nothing is begun then.
         CleanedError: when files that would be read were cleaned from the source; nothing is begun then.
-        BlockReadError: what the window at hand ended in, with what is done and how to continue.
+        BlockReadError: the error of the current window, with what is done and how to continue.
     """
     begun = find_request(env.ledger, asked.action, asked.to_json())
     todo = [window for window, intent in _intents(env, asked, begun) if intent.does]
@@ -173,7 +173,7 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
 
 
 def _intents(env: Environment, asked: RebuildRequest, begun: Request | None) -> Iterator[tuple[Window, WindowIntent]]:
-    """Yield each window that is meant with what is to be done about it; one without a file that is meant is none."""
+    """Yield each requested window with what will be done about it; windows without a requested file are skipped."""
     started = {} if begun is None else requested_generations(env.ledger, begun)
     for window in asked.range.windows(env):
         if begun is None or window.created_at <= begun.began_at:
@@ -212,7 +212,7 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
 
 
 def _left_alone(env: Environment, window: Window, mine: Generation | None, shown: Generation | None) -> str:
-    """Return why nothing is done about a window; empty where something is."""
+    """Return why nothing is done about a window, or an empty string if something is."""
     if mine is not None and mine.published_at is not None:
         return f"done already, as generation {mine.number}"
     if shown is None:
@@ -224,7 +224,7 @@ def _left_alone(env: Environment, window: Window, mine: Generation | None, shown
 
 
 def _forgotten(env: Environment, window: Window, shown: Generation, files: FileChoice) -> WindowIntent | None:
-    """Return why a window is left alone whose bad records are in files that the ledger no longer knows."""
+    """Return the intent to leave a window alone whose bad records are in files that the ledger no longer knows."""
     if files.status == "done" or not shown.sums.bad_records or files_with_bad_records(env.ledger, window.id):
         return None
     what = (
@@ -235,24 +235,24 @@ def _forgotten(env: Environment, window: Window, shown: Generation, files: FileC
 
 
 def _begin(runner: WindowRunner, request: Request, window: Window, files: FileChoice | None) -> WindowRef:
-    """Return the generation that the window gets: the one that an earlier call began, or a new one."""
+    """Return the window at the generation to read: the one that an earlier call began, or a new one."""
     env = runner.env
     mine = requested_generations(env.ledger, request).get(window.id)
     latest = latest_generation(env.ledger, window.id)
     which, publishing = f"window {window.id}: generation", latest.state == "publishing"
     lost = publishing and Journal(env, window, latest).is_lost()
-    unseen = is_unseen(env, window)  # then what this call began is resumed, whatever its generation
+    unseen = is_unseen(env, window)  # then what this call began is resumed in any case
     resumed = mine is not None and (unseen or mine.number == latest.number) and latest.state in UNFINISHED and not lost
     if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
         env.observer.log(f"{which} {latest.number} is given up, since files have changed since it began")
         resumed = False
     if resumed:
         return open_ref(env, window, latest, status="read", message=f"{which} {latest.number} is resumed")
-    if publishing and not lost:  # readers must not be left with a half for good
+    if publishing and not lost:  # readers must not be left with a half
         message = f"{which} {latest.number} is half published and completed first"
         runner.run(open_ref(env, window, latest, status="read", message=message))
     restore_pruned(env, window)
-    if lost:  # by one that a retry resumes if this call dies before the next statement
+    if lost:  # if this call dies before the next statement, a retry resumes this one
         asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
         latest = replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))
     says = "starts"
@@ -262,7 +262,7 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
 
 
 def require_readable(env: Environment, window: Window, files: FileChoice | None, *, dry_run: bool = False) -> None:
-    """Make sure that nothing was cleaned away of what would be read, and that its function can be called."""
+    """Make sure that no file to read was cleaned from the source, and that the window's function can be called."""
     shown = published_generation(env.ledger, window.id)
     require_code(env, shown or latest_generation(env.ledger, window.id))
     if not count_away(env.ledger, window.id):
@@ -282,7 +282,7 @@ def _has_changed(env: Environment, window: Window, begun: Generation, files: Fil
 
 
 def start_reading(env: Environment, request: Request, window: Window, files: FileChoice | None) -> Generation:
-    """Return a generation that a request starts, to read a window or some of its files again."""
+    """Start a generation for a request that reads a window, or some of its files, again; return the generation."""
     if files is None:
         return start_requested(env.ledger, request, window.id)
     shown = published_generation(env.ledger, window.id)

@@ -1,4 +1,4 @@
-"""Abandon and undo: a window is given up, its output removed, and only then are its files free to be read again."""
+"""Abandon and undo: a window is given up, its output is removed, and only then can its files be read again."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ _KEY = "Its key stays taken: a run that plans it again is skipped."
 
 @dataclass(frozen=True, kw_only=True)
 class Withdrawn(AsJson):
-    """The outcome of giving a window up; zeros where an earlier call had done everything."""
+    """The outcome of giving a window up; the counts are 0 if an earlier call had done everything."""
 
     window: str
     key: str
     feed: str
-    files: int  # moved by this call
-    files_are: str  # pending | excluded | done, of a rebuild that was given up
-    removed: int  # output and quarantine files that this call took away
+    files: int  # whose state this call changed
+    files_are: str  # pending | excluded | done (after a rebuild was given up)
+    removed: int  # output and quarantine files that this call removed
 
 
 def propose_abandoning(env: Environment, window: Window) -> Intent:
-    """Return what `abandon` would do; nothing is changed.
+    """Return what `abandon` would do, without changing anything.
 
     Raises:
-        StateError: when the window is not open, or something of it is published and it is not being rebuilt.
+        StateError: when the window is not open, or is at least partly published and not being rebuilt.
     """
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
@@ -78,13 +78,13 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
 
 
 def propose_undoing(env: Environment, window: Window, *, files: str | None = None) -> Intent:
-    """Return what `undo` would do; nothing is changed.
+    """Return what `undo` would do, without changing anything.
 
     Raises:
-        StateError: when nothing of the window is published, or its files have gone back and are to be excluded.
+        StateError: when nothing of the window is published, or its files should be excluded but are back in the feed.
         OwnedError: when a live owner is publishing it.
-        PrunedError: when files that are to go back were pruned.
-        CleanedError: when they were cleaned from the source.
+        PrunedError: when files that should go back were pruned.
+        CleanedError: when files that should go back were cleaned from the source.
     """
     if files == "pending":
         require_sources(env, window, dry_run=True)
@@ -104,40 +104,40 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
 
 
 def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
-    """Give an unpublished window's files back to the feed; a repeated call continues where one was stopped.
+    """Return an unpublished window's files to the feed; a repeated call continues where an earlier one stopped.
 
-    Of a published window it gives up the rebuild that was begun and not finished, and nothing else.
+    For a published window, it only gives up a rebuild that was begun and is not finished.
 
     Raises:
-        StateError: when the window is not open, or something of it is published and it is not being rebuilt.
+        StateError: when the window is not open, or is at least partly published and not being rebuilt.
     """
     begun = _rebuild_of(env, window)
     if begun is not None:
-        undo_incomplete(env, window)  # of a lost one before it, which nothing else removes
+        undo_incomplete(env, window)  # of a lost generation, which nothing else removes
         given_up = give_up_generation(env.ledger, window.id, who=who)
-    if begun is not None and (given_up is not None or begun.state == "superseded"):  # else it was published just now
+    if begun is not None and (given_up is not None or begun.state == "superseded"):  # else it was just published
         env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
         return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
     return _withdraw(env, window, begin_abandoning(env.ledger, window.id, who=who))
 
 
 def _rebuild_of(env: Environment, window: Window) -> Generation | None:
-    """Return what was to replace the published generation, if it can be given up, or was."""
+    """Return the generation of a rebuild of the published one, if it can be given up or has been, or None."""
     shown = published_generation(env.ledger, window.id) if window.state == "open" else None
     newest = list_generations(env.ledger, window.id)[-1:]
     return next((g for g in newest if shown is not None and g.number > shown.number and g.state in _GIVEN_UP), None)
 
 
 def undo(env: Environment, window: Window, *, files: str | None = None, who: str) -> Withdrawn:
-    """Remove a published window's output, file by file; a repeated call continues where one was stopped.
+    """Remove a published window's output, file by file; a repeated call continues where an earlier one stopped.
 
     Only when nothing of it is left in the output do the files become `pending` or `excluded` (the default: readers of
-    the output may have copied its records already, and a later window would give them the same ones again).
+    the output may already have copied its records, and a later window would give them the same records again).
 
     Raises:
         StateError: when nothing of the window is published.
         OwnedError: when a live owner is publishing it.
-        CleanedError: when files that are to go back were cleaned from the source.
+        CleanedError: when files that should go back were cleaned from the source.
     """
     if files == "pending":
         require_sources(env, window)
@@ -162,7 +162,7 @@ def _withdraw(env: Environment, window: Window, held: Withdrawal) -> Withdrawn:
 
 
 def _stays_excluded(env: Environment, window: Window, files: str | None) -> tuple[str, ...]:
-    """Return what to know when parts are given back behind others that are not."""
+    """Return warnings about parts that are given back although later parts of the same files stay excluded."""
     return tuple(
         f"What window {window.id} read behind a part in window {before} stays excluded with that part;"
         f" `blockread windows undo {before} --files pending` gives both back."
@@ -177,7 +177,7 @@ def _files(window: Window, fate: str) -> str:
 
 
 def _continued(env: Environment, action: str, window: Window, held: Withdrawal, files: str | None = None) -> Intent:
-    """Return what is left to do of a withdrawal that was begun before."""
+    """Return what is left to do of a withdrawal that has already begun."""
     notes: tuple[str, ...] = ()
     if held.finished_at is None:
         fate = _files(window, files or held.files)

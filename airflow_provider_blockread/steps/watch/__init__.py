@@ -1,1 +1,1 @@
-"""Watching a source: what it shows is recorded as it arrives, for sensors and triggers."""
+"""Watching a source: new files are recorded as they arrive, for sensors and triggers."""

@@ -1,4 +1,4 @@
-"""Looking for files: whether a plan made now would find enough to read. The feed's memory is read, never written."""
+"""Looks for files: whether a plan made now would find enough to read. The feed's memory is read, but never written."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage.listing.files import list_files
 
-#: Paths that a result names, and their characters in all, so that it stays small.
+#: The most paths in a result, and their total number of characters, so that it stays small.
 SHOWN, SHOWN_CHARACTERS = 20, 16_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewFilesQuery:
-    """What to look for. It is found when `min_files` and `min_bytes` are both reached, or any file is `max_delay` old.
+    """What to look for: `min_files` and `min_bytes` must both be reached, or any file must be `max_delay` old.
 
-    `key` is that of the window which the run plans: once it is planned, there is nothing to wait for.
+    `key` is the key of the window that the run plans: once it is planned, there is nothing to wait for.
     """
 
     feed: str
@@ -39,14 +39,14 @@ class NewFilesQuery:
     max_delay: float | None = None  # seconds since the oldest file was modified
 
     def to_json(self) -> dict[str, Any]:
-        """Return this as JSON; it holds no credentials, only names of connections."""
+        """Return this as JSON; it contains no credentials, only names of connections."""
         options = {"source": self.source.to_json(), "selection": self.selection.to_json()}
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | options
         return fields | {"interval_ns": None if self.interval_ns is None else list(self.interval_ns)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return what `to_json` wrote."""
+        """Return the query from its JSON."""
         interval = data["interval_ns"]
         options = {"source": from_json(data["source"]), "selection": from_json(data["selection"])}
         return cls(**{**data, **options, "interval_ns": None if interval is None else (interval[0], interval[1])})
@@ -54,12 +54,12 @@ class NewFilesQuery:
 
 @dataclass(frozen=True, kw_only=True)
 class FilesFound(AsJson):
-    """New files of a feed, in sums. `paths` holds all of them where they are few, else the first ones."""
+    """New files of a feed, in totals. `paths` has all of them if they are few, otherwise the first ones."""
 
     feed: str
     files: int = 0
     bytes: int = 0
-    oldest: str | None = None  # when the oldest was modified; None where the store does not report it
+    oldest: str | None = None  # when the oldest was modified; None if the store does not report it
     paths: tuple[str, ...] = ()
     why: str = ""  # enough | delay: one has waited long enough | planned: the run's window is there; empty: wait on
 
@@ -71,14 +71,14 @@ class FilesFound(AsJson):
 def find_new_files(env: Environment, query: NewFilesQuery) -> FilesFound:
     """Return the files that a plan made now would take as new ones.
 
-    A root that does not exist yet holds none, which the log says.
+    A root that does not exist yet has no files; this is logged.
 
     Args:
         env: ledger, stores and log.
         query: what to look for.
 
     Raises:
-        SourceError: when a root cannot be listed, or a file breaks a `fail` of the selection.
+        SourceError: when a root cannot be listed, or a file violates an option of the selection that is set to `fail`.
         TransientError: when the store or the ledger fails.
     """
     if query.key is not None:
@@ -101,7 +101,7 @@ def find_new_files(env: Environment, query: NewFilesQuery) -> FilesFound:
 
 
 def summed(feed: str, versions: Iterable[FileVersion]) -> FilesFound:
-    """Return files in sums, in constant memory."""
+    """Return the totals of files, computed in constant memory."""
     count = size = room = 0
     oldest_ns: int | None = None
     paths: list[str] = []

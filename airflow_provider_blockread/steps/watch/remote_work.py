@@ -1,4 +1,4 @@
-"""Reads and scans on a Spark Connect server in a helper process, their driver, which ends with its parent."""
+"""Reads and scans on a Spark Connect server, driven by a helper process, which ends with its parent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from airflow_provider_blockread.steps.read.scanning import scan
 
 Request = Mapping[str, Any]
 
-_GRACE_S = 20.0  # in which work that is stopped ends by itself
+_GRACE_S = 20.0  # for stopped work to end by itself
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,8 @@ class Done(AsJson):
 def work_remotely(env: Environment, asked: Request) -> Done:
     """Read a group, or scan a window, to its end.
 
-    Its claim has a new epoch, also where another triggerer goes on with the same trigger: the attempt before is fenced,
-    and what it still runs on the server is ended.
+    The claim has a new epoch, even if another triggerer continues the same trigger: the previous attempt is fenced, and
+    what it still runs on the server is ended.
 
     Raises:
         BlockReadError: as `read` and `scan` do.
@@ -77,7 +77,7 @@ def end_remotely(env: Environment, asked: Request) -> Done:
 
 @contextmanager
 def ending_with_input(stop: Callable[[], None]) -> Iterator[None]:
-    """Stop the work of the body when standard input ends, and this process some seconds later if it still runs."""
+    """Stop the work of the body when standard input ends, and end this process if the work then does not end soon."""
     ours, theirs = os.pipe()
 
     def watch() -> None:

@@ -1,9 +1,9 @@
-"""Steps for a process that must not block: it starts this program, which answers one request after the other.
+"""Steps for a process that must not block: it starts this program, which answers one request after another.
 
-A request is a line of JSON on standard input: what to `do`, with which arguments, and the way to ledger and stores,
-with credentials, which therefore never stand in an argument list. The answer is lines of JSON on standard output: what
-there is to `log`, then the `answer` or an `error`. The program ends with its standard input, so it never outlives the
-process that started it.
+A request is a line of JSON on standard input: what to `do`, with which arguments, and how to open ledger and stores,
+with credentials, which are thus never in an argument list. The answer is lines of JSON on standard output: lines to
+`log`, then the `answer` or an `error`. The program ends with its standard input, so it never outlives the process that
+started it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ TASKS: dict[str, Callable[[Environment, Request], AsJson]] = {
 
 
 def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
-    """Return the answer to a request, or the error of this package in which it ended."""
+    """Return the answer to a request, or the error of this package with which it ended."""
     try:
         with closing(open_ledger(request["ledger"])) as ledger:
             env = Environment(
@@ -66,7 +66,7 @@ def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, 
 
 
 def serve(requests: TextIO, answers: TextIO, *, idle_s: float = IDLE_S) -> None:
-    """Answer requests until their stream ends, or none comes for a while."""
+    """Answer requests until their stream ends, or none arrives for `idle_s` seconds."""
 
     def send(message: dict[str, Any]) -> None:
         answers.write(json.dumps(message) + "\n")
@@ -77,7 +77,7 @@ def serve(requests: TextIO, answers: TextIO, *, idle_s: float = IDLE_S) -> None:
 
 
 def main() -> None:
-    """Serve on standard input and output; what else is printed goes to standard error."""
+    """Serve on standard input and output; all other output goes to standard error."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(sys.stdin, answers)

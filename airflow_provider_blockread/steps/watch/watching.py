@@ -1,7 +1,7 @@
 """Watching a source: its files are recorded in the feed's index as they arrive, and reported from a mark on.
 
-The index is the memory: a file is reported once since it has one mark, and none is lost since it waits there until
-a plan takes it. A watch records like a plan's own listing, but calls no file missing: that is left to the plan.
+The index is the memory: a file is reported once because it has one mark, and it is never lost because it waits in the
+index until a plan takes it. A watch records like a plan's own listing, but leaves reports of missing files to the plan.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from airflow_provider_blockread.storage.listing.held_back import HeldBack
 
 @dataclass(frozen=True, kw_only=True)
 class Watched(AsJson):
-    """What one look of a watch came to."""
+    """The result of one look of a watch."""
 
-    ledger: str  # the identity of the ledger, in which alone marks mean something
-    before: int  # the mark behind all that it had learnt before this look
-    newest: int  # the mark behind the newest pending file
+    ledger: str  # the identity of the ledger; marks are valid only there
+    before: int  # the mark after all files that were known before this look
+    newest: int  # the mark after the newest pending file
     new: int = 0  # files that the feed did not know
-    ignored: dict[str, int] = field(default_factory=dict)  # hints by why they led to nothing
-    later: tuple[int, ...] = ()  # hints, by their place, that must come again: the file is too young
+    ignored: dict[str, int] = field(default_factory=dict)  # number of hints, by why they led to nothing
+    later: tuple[int, ...] = ()  # indices of hints that must come again, since the file is too young
 
 
 def record_listing(env: Environment, query: NewFilesQuery) -> Watched:
-    """Put what the source shows now into the feed's index, and return how much of it is new there.
+    """Record the source's current files in the feed's index, and return how many of them are new.
 
     Raises:
-        OptionsError: when the ledger forgets.
+        OptionsError: when the ledger does not remember files.
         SourceError: when a root cannot be listed.
         TransientError: when the store or the ledger fails.
     """
@@ -56,13 +56,13 @@ def record_listing(env: Environment, query: NewFilesQuery) -> Watched:
 
 
 def record_hints(env: Environment, query: NewFilesQuery, bodies: Sequence[str]) -> Watched:
-    """Look at the files that messages of a store name, and put those that are there into the feed's index.
+    """Check the files that messages of a store name, and record those that exist in the feed's index.
 
     A message is only a hint: its file must be in the source and match its rules, and is recorded as it is now.
-    One about a done-marker is a hint at the files that it stands for.
+    A message about a done-marker is a hint at the files that it stands for.
 
     Raises:
-        OptionsError: when the ledger forgets.
+        OptionsError: when the ledger does not remember files.
         TransientError: when the store or the ledger fails.
     """
     before = newest_file(env.ledger)
@@ -79,16 +79,16 @@ def record_hints(env: Environment, query: NewFilesQuery, bodies: Sequence[str]) 
 
 
 def found_since(env: Environment, feed: str, marks: tuple[int, int], *, only: str | None = None) -> FilesFound:
-    """Return the pending files behind a mark, up to another, in sums.
+    """Return the totals of the pending files after one mark, up to another.
 
     Args:
         env: ledger, stores and log.
         feed: the feed's name.
-        marks: the mark up to which files were reported before, and the one up to which to report them.
-        only: a glob on the files' URIs, as `FileChoice` has it; None for all.
+        marks: the mark up to which files were already reported, and the mark up to which to report them.
+        only: a glob on the files' URIs, as in `FileChoice`; None for all.
 
     Raises:
-        OptionsError: when `only` is no glob.
+        OptionsError: when `only` is not a valid glob.
     """
     choice = FileChoice(path=only)
     return summed(feed, (v for v in pending_since(env.ledger, feed, *marks) if choice.matches(v.path)))
@@ -100,12 +100,12 @@ def _watched(env: Environment, query: NewFilesQuery, before: int, new: int) -> W
 
 
 def _record(env: Environment, query: NewFilesQuery, versions: Iterator[FileVersion]) -> int:
-    """Put files into the feed's index, and return how many of them are new there."""
+    """Record files in the feed's index, and return how many of them are new."""
     if forgets(env.ledger):
         msg = f"feed {query.feed}: a watch needs a ledger that remembers; give it and its pipeline one, not noop"
         raise OptionsError(msg)
     rules = Admission.of(query.source, query.selection, env.ledger.now())
-    # What a plan would fail for is left to the plan to fail for.
+    # Files for which a plan would fail are left for the plan to report.
     lenient = dataclasses.replace(
         rules,
         on_modified="ignore" if rules.on_modified == "fail" else rules.on_modified,
@@ -121,12 +121,12 @@ class _Hints:
     def __init__(self, env: Environment, query: NewFilesQuery) -> None:
         self._env, self._query = env, query
         self._files: dict[str, FileVersion] = {}
-        self._marked: dict[str, dict[str, set[int]]] = {}  # the messages, by root and pattern of what markers stand for
+        self._marked: dict[str, dict[str, set[int]]] = {}  # messages, by root and pattern of what markers stand for
         self.ignored = Counter[str]()
         self.later: set[int] = set()
 
     def add(self, place: int, uris: Sequence[str]) -> None:
-        """Look at what the message at this place names."""
+        """Check the URIs that the message with this index names."""
         self.ignored["not of a new file"] += not uris
         for uri in uris:
             marked = (marked_by(self._query.source, one) for one in (uri, without_account(uri)))
@@ -142,7 +142,7 @@ class _Hints:
                 self._files[version.path] = version
 
     def record(self) -> int:
-        """Put the files into the feed's index, and return how many of them are new there."""
+        """Record the files in the feed's index, and return how many of them are new."""
         new = _record(self._env, self._query, iter(self._files.values()))
         return new + sum(self._record_marked(root, patterns) for root, patterns in self._marked.items())
 
@@ -168,7 +168,7 @@ class _Hints:
 
 
 def _verified(env: Environment, query: NewFilesQuery, uri: str) -> FileVersion | str:
-    """Return the file as the store shows it, or why the hint leads to nothing."""
+    """Return the file's version in the store, or why the hint leads to nothing."""
     try:
         found = listed_as(query.source, uri) or listed_as(query.source, without_account(uri))
         if found is None:
