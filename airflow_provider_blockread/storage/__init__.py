@@ -1,4 +1,4 @@
-"""Files of any store: opened, listed and identified. Runs on executors; fsspec is loaded where a store needs it."""
+"""Files of any store: opened, listed and identified. Runs on executors; fsspec is loaded only if a store needs it."""
 
 from __future__ import annotations
 

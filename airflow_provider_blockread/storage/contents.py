@@ -1,4 +1,4 @@
-"""Whether two files have the same content."""
+"""Compares the contents of two files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow_provider_blockread.storage.stores import Stores
 
 
 def same_content(stores: Stores, left: str, right: str) -> bool:
-    """Return whether two files have the same bytes; they are read unless they are one file, or their sizes differ."""
+    """Return whether two files have the same bytes; they are read, unless they are the same file or differ in size."""
     places = uris.local_path(stores.canonical(left)), uris.local_path(stores.canonical(right))
     if places[0] is not None and places[1] is not None and Path(places[0]).samefile(places[1]):
         return True

@@ -1,4 +1,4 @@
-"""An open file of a store whose failures, also in the middle of a stream, are this package's errors."""
+"""An open file of a store whose failures, even in the middle of a stream, are this package's errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def guarded(uri: str, file: BinaryIO) -> BinaryIO:
-    """Return the file with its errors translated; one of the local disk or of memory raises those of the system."""
+    """Return the file with its errors translated; files on the local disk or in memory are returned unchanged."""
     return (
         file if isinstance(file, (io.FileIO, io.BufferedWriter, io.BytesIO)) else cast("BinaryIO", Guarded(uri, file))
     )
@@ -70,13 +70,13 @@ class Guarded(io.RawIOBase):
         return self._file.tell()
 
     def flush(self) -> None:
-        """Send what is written as far as the store accepts it."""
+        """Send what was written, as far as the store accepts it."""
         if not self._file.closed:
             with translated(self._uri):
                 self._file.flush()
 
     def close(self) -> None:
-        """Close the file; what was written is stored now, or this raises."""
+        """Close the file; raises unless everything that was written is stored."""
         try:
             if not self._file.closed:
                 with translated(self._uri):

@@ -1,4 +1,4 @@
-"""Requests retried while the store fails or asks to slow down: a bounded number of times, at growing intervals."""
+"""Retries requests while the store fails or asks to slow down: a bounded number of times, at growing intervals."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _Answer = TypeVar("_Answer")
 class Patience:
     """How often a request is tried, and how long the pauses are.
 
-    The pause before try n is drawn from [0, first_s * 2^n), at most `longest_s`, so that many clients that were
-    refused together do not retry together.
+    The pause before try n is random in [0, first_s * 2^n), at most `longest_s`, so that many clients that were refused
+    together do not retry together.
     """
 
     tries: int = 6

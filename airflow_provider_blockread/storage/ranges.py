@@ -1,4 +1,4 @@
-"""A version of a file as ranges that are fetched when they are read, and ahead of that where they are read in order."""
+"""A version of a file as ranges, which are fetched when they are read, and prefetched if they are read in order."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from airflow_provider_blockread.errors import SourceError
 
 Fetch = Callable[[int, int], bytes]
-"""The bytes [start, end) of one version of one object."""
+"""A function that returns the bytes [start, end) of one version of one object."""
 
-#: Of one task at once: they keep its client busy behind a slow network, and some tens of tasks do not flood a store.
+#: Concurrent requests of one task: enough for a slow network, and few enough for a store with tens of such tasks.
 REQUESTS = 32
 
 #: Bytes that are fetched at once.
 RANGE_BYTES = 4 * 2**20
-#: How many ranges are fetched before they are read, each of them held or in flight.
+#: The most ranges that are prefetched, whether already held or in flight.
 MOST_AHEAD = 6
 
-_TRIES = 3  # at a range whose answer is cut off
+_TRIES = 3  # for a range whose answer is truncated
 
 
 class RangedFile(io.RawIOBase):
     """A file as ranges of one version, several MiB at once; reads may come back short.
 
-    Each range that is read where the one before ended has two more fetched ahead, up to a few. So a read that ends
-    early has fetched little in vain, and a long one does not wait for the network while its bytes are worked on.
+    Each range that is read directly after the previous one makes two more be prefetched, up to a limit. Thus a read
+    that ends early has fetched little in vain, and a long one does not wait for the network while bytes are processed.
 
     Args:
-        fetch: gives a range; raises this package's errors.
-        size: of the version, in bytes.
-        name: of the file, for messages.
-        range_bytes: what is fetched at once.
-        until: where reads are known to end, but for the rest of a record; what begins there is not fetched ahead.
+        fetch: returns a range; raises this package's errors.
+        size: the size of the version, in bytes.
+        name: the name of the file, for messages.
+        range_bytes: how many bytes are fetched at once.
+        until: where reads are expected to end, except for the rest of a record; bytes from there on are not prefetched.
     """
 
     def __init__(
@@ -44,8 +44,8 @@ class RangedFile(io.RawIOBase):
         self._until = size if until is None else min(until, size)
         self._position = 0
         self._kept, self._kept_at = b"", 0
-        self._ahead: deque[tuple[int, Future[bytes]]] = deque()  # the next ranges, by where they begin
-        self._in_order = 0  # ranges that were read one after the other
+        self._ahead: deque[tuple[int, Future[bytes]]] = deque()  # the next ranges, with their starts
+        self._in_order = 0  # ranges that were read one after another
         self._pool: ThreadPoolExecutor | None = None
 
     def readable(self) -> bool:
@@ -61,15 +61,15 @@ class RangedFile(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Set the position, and return it; nothing is fetched."""
+        """Set the position, and return it, without fetching anything."""
         self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
         return self._position
 
     def read(self, size: int | None = -1) -> bytes:
-        """Return some bytes from the position on, none at the end.
+        """Return some bytes from the position on, or none at the end.
 
         Raises:
-            SourceError: if the store gives more than was requested, or repeatedly less.
+            SourceError: if the store returns more than was requested, or repeatedly less.
         """
         want = self._size if size is None or size < 0 else size
         want = min(want, self._size - self._position)
@@ -83,16 +83,16 @@ class RangedFile(io.RawIOBase):
         return data
 
     def close(self) -> None:
-        """Fetch nothing any more; what is in flight is dropped."""
+        """Stop fetching; ranges in flight are dropped."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
         super().close()
 
     def _keep(self, want: int) -> None:
-        """Have the range at the position, and those behind it on the way."""
+        """Hold the range at the position, and prefetch those after it."""
         in_order = self._kept_at + len(self._kept) == self._position > 0
         self._in_order = self._in_order + 1 if in_order else 0
-        self._kept, self._kept_at = b"", self._position  # of what was read, nothing is kept
+        self._kept, self._kept_at = b"", self._position  # what was read is dropped
         if self._ahead and self._ahead[0][0] == self._position:
             self._kept = self._ahead.popleft()[1].result()
         else:
@@ -111,10 +111,10 @@ class RangedFile(io.RawIOBase):
 
 
 def exactly(fetch: Fetch, start: int, end: int, name: str) -> bytes:
-    """Return the bytes [start, end), requested again if an answer is cut off.
+    """Return the bytes [start, end), requested again if an answer is truncated.
 
     Raises:
-        SourceError: if the store gives more than was requested, or repeatedly less.
+        SourceError: if the store returns more than was requested, or repeatedly less.
     """
     have = 0
     for _ in range(_TRIES):

@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scheme:
-    """What is known of a store from its scheme alone.
+    """What is known about a store from its scheme alone.
 
     Attributes:
         store: module of `backends` and class, as `module:Class`.
         extra: the extra of this package that installs its client.
-        port: of its servers, where a URI names none.
+        port: the default port of its servers.
         same_as: the scheme by which `place_of` names its places.
-        one_store: what has this scheme is one store, whatever host or bucket its URIs name.
+        one_store: whether all URIs with this scheme are in one store, whatever host or bucket they name.
         hosts: two parts of a host name for the same server; `place_of` replaces the first one by the second.
-        colons: the authority of its URIs contains colons that begin no password.
-        rooted: its URIs name no server, and begin at the root with two slashes or three.
-        has_times: each file has a modification time, so 0 is one.
-        decodes: its servers decode names, so `%2e%2e` may mean the folder above.
-        has_blocks: its files have blocks of a size of its own, for which it must be asked.
+        colons: whether the authority of its URIs contains colons that do not begin a password.
+        rooted: whether its URIs name no server, and begin at the root with two or three slashes.
+        has_times: whether each file has a modification time, so that 0 is a valid one.
+        decodes: whether its servers decode names, so that `%2e%2e` may mean the folder above.
+        has_blocks: whether its files have blocks, for whose size it must be asked.
     """
 
     store: str = "shared.base:FsspecStore"
@@ -56,10 +56,10 @@ SCHEMES: Mapping[str, Scheme] = {
     "ssh": replace(_SFTP, same_as="sftp"),
     "webhdfs": replace(_HDFS, store="hdfs:WebHdfsStore"),
 }
-#: Other names of these schemes, which canonical URIs do not have.
+#: Other names of these schemes, which canonical URIs do not contain.
 ALIASES: Mapping[str, str] = {"abfss": "abfs", "az": "abfs", "gcs": "gs", "local": "file", "s3a": "s3", "s3n": "s3"}
 
 
 def scheme_for(uri: str) -> Scheme:
-    """Return what is known of the scheme of a canonical URI, or of its name; any other may be a store of fsspec."""
+    """Return what is known about a scheme, given by name or in a canonical URI; any other may be a store of fsspec."""
     return SCHEMES.get(uri.partition("://")[0], _OTHER)

@@ -1,7 +1,7 @@
-"""Stores: every file system this package reads and writes, behind some calls on URIs or local paths.
+"""Stores: every file system that this package reads and writes, behind a few calls on URIs or local paths.
 
-All calls take any form that `uris.canonical` understands, and raise errors that name the canonical URI:
-FileMissingError if nothing is there, SourceError if access is denied or something else than a file or folder is there,
+All calls accept any form that `uris.canonical` understands, and raise errors that name the canonical URI:
+FileMissingError if nothing is there, SourceError if access is denied or if it is neither a file nor a folder,
 TransientError if the store fails otherwise, OptionsError if the place cannot be addressed at all.
 """
 
@@ -22,7 +22,7 @@ from airflow_provider_blockread.storage.backends.shared.errors import translated
 from airflow_provider_blockread.storage.guarded import guarded
 from airflow_provider_blockread.storage.schemes import scheme_for
 
-if TYPE_CHECKING:  # fsspec takes a tenth of a second to load, which a Spark worker that reads local files can spare
+if TYPE_CHECKING:  # fsspec takes a tenth of a second to load, which a Spark worker that reads local files can save
     from airflow_provider_blockread.storage.backends.shared.base import FsspecStore
     from airflow_provider_blockread.storage.backends.shared.pages import Pages
     from airflow_provider_blockread.storage.ranges import Fetch
@@ -50,7 +50,7 @@ class Stores:
         return Stores, (self._credentials,)
 
     def within(self, bounds: Bounds) -> Self:
-        """Return these stores for the files of a source, whose bounds say where servers may redirect to."""
+        """Return these stores for the files of a source, whose bounds limit where servers may redirect to."""
         if tuple(bounds.redirect_hosts) == self._redirect_hosts:
             return self
         other = object.__new__(type(self))
@@ -70,7 +70,7 @@ class Stores:
         return uris.canonical(uri)
 
     def remote(self, uri: str) -> tuple[FsspecStore, str]:
-        """Return the store of a URI that is not of the local disk, kept for later calls, and the path in it.
+        """Return the store of a URI that is not on the local disk, which is cached, and the path in it.
 
         Raises:
             OptionsError: if the scheme is unknown, its package is not installed, or its options do not fit.
@@ -85,7 +85,7 @@ class Stores:
         return store, store.path_of(uri)
 
     def pages(self, uri: str) -> Pages:
-        """Return the listings below a URI that is not of the local disk."""
+        """Return the listings below a URI that is not on the local disk."""
         store, path = self.remote(uri)
         return store.pages(path)
 
@@ -95,7 +95,7 @@ class Stores:
 
     @contextmanager
     def _at(self, uri: str) -> Iterator[tuple[str, LocalDisk | FsspecStore, str]]:
-        """Give a place as canonical URI, store and path; errors of the store in the body name it."""
+        """Yield a place as canonical URI, store and path; errors of the store in the body name the place."""
         uri = uris.canonical(uri)
         store, path = self._store(uri)
         with translated(uri):
@@ -104,7 +104,7 @@ class Stores:
     def _version(self, uri: str) -> FileVersion | None:
         place = uris.canonical(uri)
         store, path = self._store(place)
-        with translated(place):  # as in `_at`, at half the cost: of every file that is planned or published
+        with translated(place):  # as in `_at`, at half the cost, since it is called for every file
             return store.version(place, path)
 
     def stat(self, uri: str) -> FileVersion:
@@ -123,7 +123,7 @@ class Stores:
         return False
 
     def holds_file(self, uri: str) -> bool:
-        """Return whether a file is there, not a folder; denied access is an error, not an absence."""
+        """Return whether a file, and not a folder, is there; denied access is an error, not an absence."""
         with suppress(FileMissingError):
             return self._version(uri) is not None
         return False
@@ -136,24 +136,24 @@ class Stores:
             return guarded(place, store.open_read(path))
 
     def pinned(self, version: FileVersion) -> Fetch | None:
-        """Return what fetches ranges of one version of a file; None if the store cannot compare versions."""
+        """Return a function to fetch ranges of one version of a file, or None if the store cannot compare versions."""
         store, path = self._store(version.path)
         return store.pinned(path, version.etag)
 
     def real_path(self, uri: str) -> str | None:
-        """Return a path with all links in it resolved; None for the local disk, and where the store resolves none."""
+        """Return a path with all links resolved, or None for the local disk and stores that do not resolve links."""
         with self._at(uri) as (_, store, path):
             return store.real_path(path)
 
     def block_size(self, uri: str) -> int:
-        """Return the bytes of a block of the store that holds a file; no other store than one with blocks is asked."""
+        """Return the block size, in bytes, of the store for a file; only stores with blocks are asked."""
         if not scheme_for(uri).has_blocks:
             return STORE_BLOCK
         with self._at(uri) as (_, store, path):
             return store.block_size(path)
 
     def open_write(self, uri: str) -> BinaryIO:
-        """Return a binary file to fill, its folder made. Readers may see it grow: only for staging."""
+        """Return a binary file to fill, after creating its folder. For staging only, since readers may see it grow."""
         with self._at(uri) as (place, store, path):
             self.makedirs(uris.parent(place))
             return guarded(place, store.open_write(path))
@@ -164,25 +164,25 @@ class Stores:
             return store.read_bytes(path)
 
     def read_head(self, uri: str, most: int) -> bytes:
-        """Return the first bytes of a file, at most so many; only these are read from a disk."""
+        """Return up to `most` first bytes of a file; only these are read from a disk."""
         place = uris.canonical(uri)
         store, path = self._store(place)
         with translated(place):  # as in `_version`
             return store.read_head(path, most)
 
     def write_bytes_atomic(self, uri: str, data: bytes) -> None:
-        """Write a small file at once, its folder made: readers see the old content or the new."""
+        """Write a small file atomically, after creating its folder: readers see the old content or the new."""
         with self._at(uri) as (place, store, path):
             self.makedirs(uris.parent(place))
             store.write_bytes(path, data)
 
     def remove(self, uri: str) -> None:
-        """Delete a file; one that is absent is fine."""
+        """Delete a file; it is not an error if it does not exist."""
         with self._at(uri) as (_, store, path):
             store.remove(path)
 
     def delete_version(self, version: FileVersion) -> bool:
-        """Delete a file only if it is still the version seen just now; return whether it was.
+        """Delete a file only if it is still the version that was just seen, and return whether it was.
 
         Raises:
             FileMissingError: if nothing is there.
@@ -191,19 +191,19 @@ class Stores:
             return store.delete_version(path, version)
 
     def finish_delete(self, version: FileVersion) -> bool | None:
-        """Finish a `delete_version` that was cut off: whether the file was this version; None if there was none."""
+        """Finish an interrupted `delete_version`; return whether the file was this version, None if none was begun."""
         with self._at(version.path) as (_, store, path):
             return store.finish_delete(path, version)
 
     def renames(self, uri: str) -> bool:
-        """Return whether a file that is placed elsewhere in this store is renamed, so that its version stays."""
+        """Return whether `place` renames files in this store, so that they keep their versions."""
         return self._store(uris.canonical(uri))[0].renames
 
     def move(self, source: str, target: str, *, size: int) -> None:
-        """Bring a finished file of `size` bytes to its place, whole at any moment; repeating it is fine.
+        """Move a finished file of `size` bytes to its place, so that readers only see it complete; may be repeated.
 
-        A target of that size counts as moved: names must be unique to their content. A store that can rename does;
-        others copy on their side and leave the source behind.
+        A target of that size counts as moved, so names must be unique to their content. Stores rename if they can;
+        others copy on the server and leave the source behind.
 
         Raises:
             FileMissingError: if neither the source nor the target is there.
@@ -224,9 +224,9 @@ class Stores:
             store.move(self._store(source)[1], path)
 
     def place(self, source: str, target: str) -> None:
-        """Bring a file to a place in the same store that is free, its folder made; readers see it whole.
+        """Put a file at a free place in the same store, after creating the folder; readers only see it complete.
 
-        The source remains if the store cannot rename, and on the local disk, for the caller to remove.
+        If the store cannot rename, and on the local disk, the source remains, and the caller must remove it.
 
         Raises:
             FileMissingError: if the source is not there.
@@ -246,7 +246,7 @@ class Stores:
                 raise SourceError(msg, target) from error
 
     def are_one(self, left: str, right: str) -> bool:
-        """Return whether two places are in one store, which can bring a file from one to the other by itself."""
+        """Return whether two places are in one store, which itself can move a file from one to the other."""
         left, right = uris.canonical(left), uris.canonical(right)
         same = scheme_for(left).one_store or uris.authority_of(left) == uris.authority_of(right)
         return same and uris.scheme_of(left) == uris.scheme_of(right)
@@ -256,7 +256,7 @@ class Stores:
         return self._store(uris.canonical(uri))[0].has_tags
 
     def tag(self, uri: str, tags: Mapping[str, str]) -> None:
-        """Add tags to those of a file, in a store that `has_tags`."""
+        """Add tags to a file, and keep its other tags, in a store that `has_tags`."""
         with self._at(uri) as (_, store, path):
             store.tag(path, tags)
 
@@ -266,22 +266,22 @@ class Stores:
         return None
 
     def makedirs(self, uri: str) -> None:
-        """Make a folder and those above it; object stores have none, and need none."""
+        """Create a folder and its parents; object stores neither have nor need folders."""
         with self._at(uri) as (_, store, path):
             store.makedirs(path)
 
     def list_folders(self, folder: str) -> list[str]:
-        """Return the URIs of the folders directly in a folder; none if it is absent."""
+        """Return the URIs of the folders directly in a folder, or none if it does not exist."""
         with suppress(FileMissingError), self._at(folder) as (place, store, path):
             return [uris.child(place, name) for name in store.folders(path)]
         return []
 
     def remove_folder(self, uri: str) -> None:
-        """Delete a folder with everything in it; one that is absent is fine."""
+        """Delete a folder with everything in it; it is not an error if it does not exist."""
         with self._at(uri) as (_, store, path):
             store.remove_folder(path)
 
     def list_names(self, folder: str, prefix: str = "") -> Iterator[tuple[str, int]]:
-        """Yield URI and size of each file directly in a folder whose name begins so; none if the folder is absent."""
+        """Yield the URI and size of each file directly in a folder, if it exists, whose name begins with `prefix`."""
         with suppress(FileMissingError), self._at(folder) as (place, store, path):
             yield from ((uris.child(place, name), size) for name, size in store.names(path, prefix))

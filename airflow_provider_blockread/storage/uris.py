@@ -26,10 +26,10 @@ def canonical(uri: str) -> str:
     `place_of`, which ledgers distinguish.
 
     Raises:
-        OptionsError: if the text is blank, contains a password, is a `file://` URI that is not absolute, or a chain of
-            URLs as in fsspec.
+        OptionsError: if the text is blank, contains a password, is a `file://` URI that is not absolute, or is a chain
+            of URLs as in fsspec.
     """
-    if uri.startswith("file:///") and _is_normal(uri[len(_LOCAL) :]):  # most are, and a plan has millions of them
+    if uri.startswith("file:///") and _is_normal(uri[len(_LOCAL) :]):  # most are, and a plan has millions
         return uri
     if not uri.strip() or "\0" in uri:
         msg = f"{uri!r} names no place; give a path or a URI such as s3://bucket/folder"
@@ -45,7 +45,7 @@ def canonical(uri: str) -> str:
 
 
 def _is_normal(path: str) -> bool:
-    """Return whether an absolute path is as `canonical` leaves it; it may be so even if this is false."""
+    """Return True only if `canonical` would not change an absolute path; it may not change it even if this is False."""
     return not (path[-1] == "/" or "//" in path or "/." in path or "::" in path or "\0" in path)
 
 
@@ -83,9 +83,9 @@ def _remote(scheme: str, rest: str) -> str:
 
 
 def _escaped(path: str) -> str:
-    """Return the path of a web server in the one spelling of all that name it, which is that of the client's requests.
+    """Return a path on a web server in its unique spelling, which is that of the client's requests.
 
-    What a path does not hold is percent-encoded, and what need not be is not; a question mark begins a query.
+    Only characters that a path cannot contain are percent-encoded; a question mark begins a query.
     """
 
     def one(found: re.Match[str]) -> str:
@@ -99,9 +99,9 @@ def _escaped(path: str) -> str:
 
 
 def place_of(uri: str) -> str:
-    """Return one text for the place of a canonical URI, of which several may name it; ledgers keep them as written.
+    """Return a unique text for the place of a canonical URI, since several URIs may name it; ledgers keep the URIs.
 
-    SSH is SFTP; a host may be in upper or lower case, with or without its usual port; an Azure account has two hosts.
+    SSH is SFTP; a host may be in upper or lower case, with or without its default port; an Azure account has two hosts.
     """
     name, _, rest = uri.partition("://")
     authority, slash, path = rest.partition("/")
@@ -115,7 +115,7 @@ def place_of(uri: str) -> str:
 
 
 def _resolved(path: str) -> str:
-    """Return the path without `.` and `..`; empty segments stay, since object stores distinguish them."""
+    """Return the path without `.` and `..`; empty segments are kept, since object stores distinguish them."""
     kept: list[str] = []
     for segment in path.split("/"):
         if segment == "..":
@@ -136,12 +136,12 @@ def authority_of(uri: str) -> str:
 
 
 def local_path(uri: str) -> str | None:
-    """Return the path behind a canonical URI of the local disk, None for any other store."""
+    """Return the local path of a canonical URI of the local disk, or None for any other store."""
     return uri[len(_LOCAL) :] if uri.startswith(_LOCAL) else None
 
 
 def is_local(uri: str) -> bool:
-    """Return whether a canonical URI is of the local disk."""
+    """Return whether a canonical URI is on the local disk."""
     return uri.startswith(_LOCAL)
 
 
@@ -151,7 +151,7 @@ def file_uri(path: str) -> str:
 
 
 def readable_uri(uri: str) -> str:
-    r"""Return a URI as messages show it: bytes of a name that are not UTF-8 appear as `\udcff`."""
+    r"""Return a URI for messages: bytes of a name that are not UTF-8 appear as `\udcff`."""
     return uri if uri.isascii() else uri.encode("utf-8", "backslashreplace").decode()
 
 
@@ -161,7 +161,7 @@ def child(folder: str, name: str) -> str:
 
 
 def parent(uri: str) -> str:
-    """Return the canonical URI of the folder that holds a file."""
+    """Return the canonical URI of the folder that contains a file."""
     folder = uri.rpartition("/")[0]
     return folder + "/" if folder.endswith(("//", ":/")) else folder
 
@@ -172,7 +172,7 @@ def name_of(uri: str) -> str:
 
 
 def relative_to(uri: str, folder: str) -> str | None:
-    """Return the path of a URI inside a folder (empty for the folder itself), None if it is elsewhere."""
+    """Return the path of a URI relative to a folder (empty for the folder itself), or None if it is elsewhere."""
     if uri == folder:
         return ""
     prefix = child(folder, "")

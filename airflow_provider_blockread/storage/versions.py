@@ -1,4 +1,4 @@
-"""Files opened at a version: every byte read is of that version, or the file counts as changed."""
+"""Files opened at a version: every byte that is read is from that version, or the file counts as changed."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ from airflow_provider_blockread.storage.stores import Stores
 
 @contextmanager
 def open_version(stores: Stores, version: FileVersion, bounds: Bounds, until: int | None = None) -> Iterator[BinaryIO]:
-    """Give a version of a file as a seekable binary file whose reads may come back short.
+    """Yield a version of a file as a seekable binary file whose reads may come back short.
 
-    Of what begins at byte `until` or behind it, nothing is fetched before it is read.
+    Bytes from `until` on are not prefetched.
 
-    If the store accepts conditional requests, each of them names the version, and no other is needed. Otherwise the
-    version is checked before and after, and if a read fails in between, to find out whether that is the cause. On the
-    local disk the opened file and its path are checked, so that no link can be exchanged in between.
+    If the store accepts conditional requests, each of them names the version, and no other check is needed. Otherwise
+    the version is checked before and after, and when a read fails, to find out whether a change is the cause. On the
+    local disk the opened file and its path are checked, so that no link can be replaced in between.
 
     Raises:
         FileMissingError: if the file is gone.
-        FileChangedError: if it is another version now; or was one at any read, if the store compares versions.
+        FileChangedError: if it is another version now, or was at any read if the store compares versions.
         SourceError: if a link leads out of the bounds.
     """
     stores = stores.within(bounds)
@@ -69,8 +69,8 @@ def check_version(stores: Stores, version: FileVersion) -> None:
     """Make sure that a file is still that version.
 
     Raises:
-        FileMissingError: if it is gone.
-        FileChangedError: if it is another one.
+        FileMissingError: if the file is gone.
+        FileChangedError: if it is another version.
     """
     _compare(version_now(stores, version), version)
 
@@ -120,7 +120,7 @@ def _compare(found: FileVersion, version: FileVersion) -> None:
 
 @contextmanager
 def _opened(stores: Stores, version: FileVersion, bounds: Bounds) -> Iterator[BinaryIO]:
-    """Give an open file once it is known to be the version, and on the local disk to be within bounds."""
+    """Yield an open file after a check that it is the version and, on the local disk, within bounds."""
     is_local = uris.local_path(version.path) is not None
     if not is_local:
         check_version(stores, version)
@@ -156,7 +156,7 @@ def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:
     def answer(start: int, end: int) -> bytes:
         try:
             return fetch(start, end)
-        except Exception as error:  # clients differ in what they raise for a condition that is false
+        except Exception as error:  # clients raise different errors for a condition that is false
             if not isinstance(as_error(version.path, error), TransientError):
                 check_version(stores, version)
             raise
@@ -166,7 +166,7 @@ def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:
 
 @contextmanager
 def _named(version: FileVersion) -> Iterator[None]:
-    """Add the path to errors that say that a file is gone or changed, so that a policy may exclude it."""
+    """Add the path to errors about a file that is gone or changed, so that a policy can exclude it."""
     try:
         yield
     except (FileMissingError, FileChangedError) as error:

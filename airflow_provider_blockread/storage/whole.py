@@ -1,4 +1,4 @@
-"""Small files read whole, each at its planned version: with few calls of the system, or many requests at once."""
+"""Reads small files whole, each at its planned version, with few system calls, or with many requests at once."""
 
 from __future__ import annotations
 
@@ -19,24 +19,23 @@ from airflow_provider_blockread.storage.stores import Stores
 #: Bytes of the largest file that is read together with others: a larger one takes much longer to read than to open.
 SMALL_BYTES = 256 * 2**10
 
-_MOST_BYTES = 16 * 2**20  # of objects that are held or on the way
+_MOST_BYTES = 16 * 2**20  # of objects that are held or in flight
 _MOST_OBJECTS = 8 * REQUESTS
 
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 def may_read_whole(version: FileVersion) -> bool:
-    """Return whether a file is on the local disk, or its store may give it on the condition that it is this version."""
+    """Return whether a file is on the local disk, or in a store that may support requests for a certain version."""
     return uris.is_local(version.path) or (version.etag is not None and version.size > 0)
 
 
 def read_whole(stores: Stores, versions: Sequence[FileVersion], bounds: Bounds) -> Generator[bytes | None]:
     """Yield the content of each file that was read at its planned version, and None for all others.
 
-    A file of the local disk is compared with its version once all of its bytes were read. Objects of a store are
-    fetched before they are read, and each request carries the version. What is replaced afterwards was read as planned
-    all the same; the check of all files before publishing detects that. None gives no reason: opening that file alone
-    raises it.
+    A file on the local disk is compared with its version after all of its bytes were read. Objects of a store are
+    prefetched, and each request names the version. A file that is replaced later was still read as planned; the check
+    of all files before publishing detects the change. None does not tell the reason: opening that file alone raises it.
     """
     remote = deque(version for version in versions if not uris.is_local(version.path))
     folder, objects = _Folder(bounds), _Objects(stores.within(bounds), remote)
@@ -49,12 +48,12 @@ def read_whole(stores: Stores, versions: Sequence[FileVersion], bounds: Bounds) 
 
 
 class _Objects:
-    """Objects in order, each fetched before it is read: as many at once as requests and memory allow."""
+    """Objects in order, each prefetched: as many at once as limits of requests and memory allow."""
 
     def __init__(self, stores: Stores, versions: deque[FileVersion]) -> None:
         self._stores, self._waiting = stores, versions
-        self._begun: deque[tuple[int, Future[bytes | None]]] = deque()  # with their sizes
-        self._bytes = 0  # of those begun
+        self._begun: deque[tuple[int, Future[bytes | None]]] = deque()  # fetches, with the objects' sizes
+        self._bytes = 0  # of the objects in `_begun`
         self._pool = ThreadPoolExecutor(min(len(versions), REQUESTS) or 1, "blockread-fetch")
 
     def read(self) -> bytes | None:
@@ -63,7 +62,7 @@ class _Objects:
         size, fetched = self._begun.popleft()
         content = fetched.result()
         self._bytes -= size
-        self._begin()  # what is fetched while this one is worked on
+        self._begin()  # fetches while this one is processed
         return content
 
     def _begin(self) -> None:
@@ -76,22 +75,22 @@ class _Objects:
         return len(self._begun) == _MOST_OBJECTS or self._bytes + size > _MOST_BYTES
 
     def close(self) -> None:
-        """Fetch nothing any more."""
+        """Stop fetching."""
         self._pool.shutdown(cancel_futures=True)
 
 
 def _fetch(stores: Stores, version: FileVersion) -> bytes | None:
-    """Return an object of that version; None if its store cannot compare versions, or does not give it at once."""
+    """Return an object's bytes, or None if its store cannot compare versions, or the first request fails."""
     try:
         fetch = stores.pinned(version)
         content = None if fetch is None else fetch(0, version.size)
-    except Exception:  # noqa: BLE001 - clients raise what they like, and reading the file alone says what it means
+    except Exception:  # noqa: BLE001 - clients raise many classes, and reading the file alone raises the right one
         return None
     return content if content is not None and len(content) == version.size else None
 
 
 class _Folder:
-    """The folder of the last file, open, so that the names of its files need no more than one look-up."""
+    """The folder of the last file, kept open, so that each name in it needs only one look-up."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._inside = None if bounds.link_roots is None else Inside(bounds.link_roots)
@@ -100,7 +99,7 @@ class _Folder:
         self._handle = -1
 
     def read(self, version: FileVersion) -> bytes | None:
-        """Return the content of a file, if all is as planned."""
+        """Return the content of a file, or None if anything is not as planned."""
         path = uris.local_path(version.path)
         if path is None:
             return None

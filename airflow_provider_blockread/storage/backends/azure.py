@@ -38,13 +38,13 @@ class AzureStore(ObjectStore):
 
     @classmethod
     def table_options(cls, options: Mapping[str, Any]) -> dict[str, str]:
-        """Return the account and its credentials; without any, the ambient identity counts."""
+        """Return the options of the account and its credentials; without credentials, the ambient identity is used."""
         return renamed(options, _TABLE_OPTIONS)
 
     def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
-        """Return the file system, if it opens the account that the URI names: its files are known by that name."""
+        """Return the file system; refuse one that opens a different account than the URI names."""
         system = super().connect(uri, named, options)
-        opened = getattr(getattr(system, "service_client", None), "account_name", None)  # not every client can tell
+        opened = getattr(getattr(system, "service_client", None), "account_name", None)  # not every client knows it
         account, other = _primary(named.get("account_name")), _primary(opened)
         if account and other and account != other:
             msg = (
@@ -59,24 +59,24 @@ class AzureStore(ObjectStore):
         return AzurePages(self, path)
 
     async def delete_object(self, path: str, etag: str) -> None:
-        """Delete a blob of this etag."""
+        """Delete a blob on the condition that it has this etag."""
         async with self._blob(path) as client:
             await client.delete_blob(**_if_match(etag))
 
     async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
-        """Return a range of a blob of this etag."""
+        """Return a range of a blob on the condition that it has this etag."""
         async with self._blob(path) as client:
             answer = await client.download_blob(offset=start, length=end - start, **_if_match(etag))
             require_version(path, unquoted(answer.properties.etag or ""), etag)
             return cast("bytes", await answer.readall())
 
     def tag(self, path: str, tags: Mapping[str, str]) -> None:
-        """Add tags to those of a blob."""
+        """Add tags to a blob, and keep its other tags."""
         sync(self.system.loop, self._add_tags, path, tags)
 
     async def _add_tags(self, path: str, tags: Mapping[str, str]) -> None:
         async with self._blob(path) as client:
-            await client.set_blob_tags({**await client.get_blob_tags(), **tags})  # which replaces all of them
+            await client.set_blob_tags({**await client.get_blob_tags(), **tags})  # this call replaces all tags
 
     def _blob(self, path: str) -> Any:  # noqa: ANN401 - adlfs has no types
         container, _, blob = path.partition("/")
@@ -84,7 +84,7 @@ class AzureStore(ObjectStore):
 
 
 def _primary(account: object) -> str:
-    """Return the account of a host name: of a private address, or of the secondary copy."""
+    """Return the account in a host name, which may be a private address, or that of the secondary copy."""
     return str(account or "").partition(".")[0].removesuffix("-secondary")
 
 
@@ -95,7 +95,7 @@ def _if_match(etag: str) -> dict[str, Any]:
 class AzurePages(ObjectPages):
     """The listings below a path of a container: List Blobs, page by page."""
 
-    size = 5000  # the service gives no more
+    size = 5000  # the service's maximum
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
         """Return a page of blobs."""

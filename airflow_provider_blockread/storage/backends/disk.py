@@ -17,9 +17,9 @@ from airflow_provider_blockread.storage.backends.disk_calls import open_handle, 
 from airflow_provider_blockread.storage.backends.shared.identity import from_stat
 from airflow_provider_blockread.storage.backends.shared.model import Store
 
-_LONGEST = 200  # bytes of a name that a hidden name repeats; most disks allow 255
+_LONGEST = 200  # bytes of a file's name that its hidden name repeats; most disks allow 255
 
-#: The parameter of `rmtree` for an error handler; before Python 3.12 that receives triples.
+#: The parameter of `rmtree` for an error handler; before Python 3.12 the handler receives triples.
 _ON_ERROR = "onexc" if sys.version_info >= (3, 12) else "onerror"
 
 
@@ -30,12 +30,12 @@ class LocalDisk(Store):
 
     @classmethod
     def table_options(cls, options: Mapping[str, Any]) -> dict[str, str]:  # noqa: ARG003 - other stores need them
-        """Return no options: a disk needs none."""
+        """Return no options, because a disk does not need any."""
         return {}
 
     def version(self, uri: str, path: str) -> FileVersion | None:
-        """Return the version of a file, None if something else is there."""
-        found = os.stat(path)  # noqa: PTH116 - to make a Path takes longer than this call
+        """Return the version of a file, or None if something else is there."""
+        found = os.stat(path)  # noqa: PTH116 - making a Path takes longer than this call
         return from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
 
     def open_read(self, path: str) -> BinaryIO:
@@ -43,7 +43,7 @@ class LocalDisk(Store):
         return cast("BinaryIO", open_regular(path))
 
     def open_write(self, path: str) -> BinaryIO:
-        """Return a new file to fill, which replaces what has its name: a link or a pipe there is never written to."""
+        """Return a new file to fill, which replaces anything with its name, and never writes to a link or pipe."""
         Path(path).unlink(missing_ok=True)
         return cast("BinaryIO", _WrittenEarly(io.FileIO(path, "x")))
 
@@ -53,7 +53,7 @@ class LocalDisk(Store):
             return file.readall()
 
     def read_head(self, path: str, most: int) -> bytes:
-        """Return the first bytes of a file, at most so many; in half the time that a file object takes."""
+        """Return up to `most` first bytes of a file; this takes half the time of a file object."""
         handle = open_handle(path)
         try:
             data = os.read(handle, most)
@@ -64,7 +64,7 @@ class LocalDisk(Store):
         return data
 
     def write_bytes(self, path: str, data: bytes) -> None:
-        """Replace a file at once, so that it survives a power failure."""
+        """Replace a file atomically, so that it survives a power failure."""
         hidden = _hidden_beside(Path(path))
         try:
             hidden.write_bytes(data)
@@ -77,11 +77,11 @@ class LocalDisk(Store):
         Path(path).unlink(missing_ok=True)
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file at once, and replace what has the new name."""
+        """Rename a file atomically, and replace any file with the new name."""
         Path(source).replace(target)
 
     def put_back(self, source: str, target: str) -> None:
-        """Rename a file in two steps, to a name that is free."""
+        """Rename a file in two steps to a name that must be free."""
         _name_also(Path(source), Path(target))
         Path(source).unlink(missing_ok=True)
 
@@ -100,7 +100,7 @@ class LocalDisk(Store):
         origin.unlink(missing_ok=True)
 
     def place(self, source: str, target: str) -> None:
-        """Give a file a second name, or copy it with its times to another disk; the name must be free."""
+        """Give a file a second name, or copy it with its times to another disk; the new name must be free."""
         origin, place = Path(source), Path(target)
         if origin.stat().st_dev == place.parent.stat().st_dev:
             _name_also(origin, place)
@@ -118,7 +118,7 @@ class LocalDisk(Store):
         Path(path).mkdir(parents=True, exist_ok=True)
 
     def names(self, path: str, prefix: str = "") -> Iterator[tuple[str, int]]:
-        """Yield name and size of each file directly in a folder whose name begins so."""
+        """Yield the name and size of each file directly in a folder whose name begins with `prefix`."""
         with os.scandir(path) as entries:
             for entry in entries:
                 if entry.name.startswith(prefix) and entry.is_file():
@@ -130,7 +130,7 @@ class LocalDisk(Store):
             yield from sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
     def remove_folder(self, path: str) -> None:
-        """Delete a folder with everything in it, if it is there, also while another process deletes in it."""
+        """Delete a folder with everything in it, if it exists, even while another process deletes in it."""
         handler: dict[str, Any] = {_ON_ERROR: _unless_gone}
         shutil.rmtree(path, **handler)
 
@@ -143,10 +143,10 @@ def _unless_gone(_: object, __: str, error: BaseException | tuple[Any, BaseExcep
 
 
 class _WrittenEarly(io.BufferedWriter):
-    """A file whose pages are being written to the disk once it is closed, so that a later sync waits less."""
+    """A file whose pages begin to be written to the disk when it is closed, so that a later sync is faster."""
 
     def close(self) -> None:
-        """Close the file; the system writes the pages that it is advised to drop."""
+        """Close the file; advice to drop its pages makes the system write them."""
         try:
             if not self.closed and hasattr(os, "posix_fadvise"):
                 self.flush()
@@ -156,7 +156,7 @@ class _WrittenEarly(io.BufferedWriter):
 
 
 def sync(path: Path) -> None:
-    """Wait until a file's bytes, or a folder's names, are on disk; anything else needs no sync."""
+    """Wait until a file's bytes, or a folder's names, are on disk; nothing is done for anything else."""
     if not stat.S_ISREG(mode := path.lstat().st_mode) and not stat.S_ISDIR(mode):
         return
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # it may be a pipe by now
@@ -167,20 +167,20 @@ def sync(path: Path) -> None:
 
 
 def _hidden_beside(path: Path) -> Path:
-    """Return a new name that begins like the file's, and is not too long."""
+    """Return a new hidden name in the same folder, which contains the beginning of the file's name."""
     begin = os.fsdecode(os.fsencode(path.name)[:_LONGEST])
     return path.with_name(f".{begin}.{uuid.uuid4().hex[:12]}.tmp")
 
 
 def _replace_synced(source: Path, target: Path) -> None:
-    """Rename once the bytes are on disk, and sync the name too, so that a power failure loses neither."""
+    """Rename a file once its bytes are on disk, and also sync the name, so that a power failure loses neither."""
     sync(source)
     source.replace(target)
     sync(target.parent)
 
 
 def _name_also(source: Path, target: Path) -> None:
-    """Give a file a second name that is free; rename it if the disk, or the file's owner, allows no second one."""
+    """Give a file a second name that is free; rename it if the disk, or its permissions, do not allow second names."""
     sync(source)
     try:
         os.link(source, target, follow_symlinks=False)

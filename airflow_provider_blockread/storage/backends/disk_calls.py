@@ -14,10 +14,10 @@ import time
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.storage.uris import file_uri, readable_uri
 
-#: To open a file that may be something else by now: otherwise a pipe without a writer would block.
+#: For opening a file that may have become something else: otherwise a pipe without a writer would block.
 READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
-_NO_FILES = frozenset({errno.ENXIO, errno.ENODEV})  # what sockets give, and devices without a driver
-_LEASE_S = 60.0  # what Linux gives the holder of a lease, such as a file server, to release a file
+_NO_FILES = frozenset({errno.ENXIO, errno.ENODEV})  # the errors for sockets, and for devices without a driver
+_LEASE_S = 60.0  # that Linux gives the holder of a lease, such as a file server, to release a file
 _PAUSE_S = 0.05
 _DARWIN = getattr(fcntl, "F_GETPATH", None)
 _HERE = -100  # a path is relative to the working folder
@@ -29,7 +29,7 @@ _UNKNOWN = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})  # to the syst
 def open_regular(path: str) -> io.FileIO:
     """Return an unbuffered file to read.
 
-    The opened file itself is checked, so a file that is exchanged for something else is noticed at any moment.
+    The opened file itself is checked, so that a file that is replaced by something else is noticed at any moment.
 
     Raises:
         SourceError: if it is a pipe, a socket or a device.
@@ -65,7 +65,7 @@ def _no_file(path: str) -> SourceError:
 
 
 def _without_lease(path: str) -> int:
-    """Return a handle, once a holder of a lease on the file has released it."""
+    """Return a handle, after the holder of a lease on the file has released it."""
     until = time.monotonic() + _LEASE_S
     while True:
         try:
@@ -77,10 +77,10 @@ def _without_lease(path: str) -> int:
 
 
 def real_path(handle: int) -> str:
-    """Return the path of an open file or folder, in which the system has resolved all links.
+    """Return the path of an open file or folder, with all links resolved by the system.
 
     Raises:
-        OSError: if the system does not show it.
+        OSError: if the system does not provide the path.
     """
     if _DARWIN is not None:
         return os.fsdecode(fcntl.fcntl(handle, _DARWIN, bytes(1024)).rstrip(b"\0"))
@@ -88,7 +88,7 @@ def real_path(handle: int) -> str:
 
 
 def rename_if_free(source: str, target: str) -> None:
-    """Rename a file, unless something has the new name; the system checks that in the same step.
+    """Rename a file, unless something has the new name; the system checks this in the same step.
 
     Raises:
         FileExistsError: if something has the new name.

@@ -23,7 +23,7 @@ _ACCOUNT = re.compile(r"^abfs://([^/@]+)@[^/]+/")
 
 
 def read_event(body: str) -> list[str]:
-    """Return the canonical URIs of the files that a message says were written; none for any other message.
+    """Return the canonical URIs of the files that, by a message, were written; none for any other message.
 
     Blobs are named with their account if the message contains it: `abfs://container@account.dfs.core.windows.net/path`.
     """
@@ -31,7 +31,7 @@ def read_event(body: str) -> list[str]:
 
 
 def without_account(uri: str) -> str:
-    """Return the URI of a blob as `abfs://container/path`, for which only the connection names the account."""
+    """Return the URI of a blob as `abfs://container/path`, where only the connection names the account."""
     return _ACCOUNT.sub(r"abfs://\1/", uri)
 
 
@@ -76,7 +76,7 @@ def _of_event(event: dict[str, Any], depth: int) -> Iterator[str]:
 def _of_record(record: Any, depth: int) -> Iterator[str]:  # noqa: ANN401 - any JSON
     if not isinstance(record, dict):
         return
-    if isinstance(record.get("Sns"), dict):  # as a function gets it
+    if isinstance(record.get("Sns"), dict):  # as a Lambda function gets it
         yield from _uris(record["Sns"], depth - 1)
     elif str(record.get("eventName", "")).removeprefix("s3:").startswith("ObjectCreated"):
         yield from _of_s3(record.get("s3"), encoded=True)

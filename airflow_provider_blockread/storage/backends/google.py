@@ -18,7 +18,7 @@ class GoogleStore(ObjectStore):
 
     @classmethod
     def table_options(cls, options: Mapping[str, Any]) -> dict[str, str]:
-        """Return the key of a service account; without one, the ambient identity counts."""
+        """Return the options with the key of a service account; without a key, the ambient identity is used."""
         token = options.get("token")
         if token == "anon":  # noqa: S105 - a word of gcsfs, not a secret
             return {"google_skip_signature": "true"}
@@ -29,16 +29,16 @@ class GoogleStore(ObjectStore):
         return GooglePages(self, path)
 
     async def delete_object(self, path: str, etag: str) -> None:
-        """Delete an object of this generation."""
+        """Delete an object on the condition that it has this generation."""
         bucket, key, _ = self.system.split_path(path)
         await self.system._call("DELETE", "b/{}/o/{}", bucket, key, ifGenerationMatch=etag)  # noqa: SLF001 - no other way
 
     async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
-        """Return a range of an object of this generation."""
+        """Return a range of an object on the condition that it has this generation."""
         url, asked = self.system.url(path, generation=etag), {"Range": f"bytes={start}-{end - 1}"}
         headers, data = await self.system._call("GET", url, headers=asked)  # noqa: SLF001 - cat_file drops the headers
         found = headers.get("X-Goog-Generation")
-        if found is None:  # an emulator, which may have ignored the generation, too
+        if found is None:  # an emulator, which may also have ignored the generation
             found = (await self.system._get_object(path))["generation"]  # noqa: SLF001 - info() may answer from a cache
         require_version(path, str(found), etag)
         return cast("bytes", data)
@@ -48,7 +48,7 @@ class GooglePages(ObjectPages):
     """The listings below a path of a bucket: objects.list, page by page."""
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
-        """Return a page; the service gives no more than 1,000 objects."""
+        """Return a page of at most 1,000 objects, the service's maximum."""
         asked = {
             "prefix": self._root + folder or None,
             "delimiter": None if flat else "/",

@@ -1,4 +1,4 @@
-"""HDFS: by Hadoop's own library, or by WebHDFS, which needs neither Java nor Hadoop."""
+"""HDFS: through Hadoop's own library, or through WebHDFS, which needs neither Java nor Hadoop."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class HdfsStore(FsspecStore):
         try:
             return super().connect(uri, named, options)
         except OSError as error:
-            if "Unable to load lib" not in str(error):  # as pyarrow says of both
+            if "Unable to load lib" not in str(error):  # pyarrow's words for both
                 raise
             msg = (
                 f"{uri}: HDFS needs Java and Hadoop's libhdfs here (JAVA_HOME, HADOOP_HOME, CLASSPATH); install them,"
@@ -39,21 +39,21 @@ class HdfsStore(FsspecStore):
             raise OptionsError(msg) from None
 
     def block_size(self, path: str) -> int:
-        """Return the bytes of a block as the first file that is there has them; no other one is asked."""
+        """Return the block size of the first existing file that is asked for; later calls return the same."""
         if self._block_size is None:
             try:
                 found = self.info(path).get("blockSize")
-            except FileNotFoundError:  # reading it will raise; the next file is asked
+            except FileNotFoundError:  # reading it will raise; the next file decides
                 return _BLOCK
             self._block_size = found if isinstance(found, int) and found > 0 else _BLOCK
         return self._block_size
 
 
 class WebHdfsStore(HdfsStore):
-    """The same over HTTP. The name node redirects to data nodes, which get none of its credentials."""
+    """HDFS over HTTP. The name node redirects to data nodes, which do not get its credentials."""
 
     def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
-        """Return the file system, whose session gives its credentials to the name node alone."""
+        """Return the file system, whose session sends its credentials only to the name node."""
         system = super().connect(uri, named, options)
         if system.session.auth is not None and not isinstance(system.session.auth, _OwnOrigin):
             system.session.auth = _OwnOrigin(system.session.auth, system.url)
@@ -65,7 +65,7 @@ class WebHdfsStore(HdfsStore):
 
 
 class _OwnOrigin:
-    """Credentials of a session of `requests`, given to one server only."""
+    """Credentials of a session of `requests` that are sent to one server only."""
 
     def __init__(self, auth: Any, url: str) -> None:  # noqa: ANN401 - any of the kinds that `requests` knows
         self._auth, self._origin = auth, _origin(url)
@@ -80,12 +80,12 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 class _WebHdfsPages(FolderPages):
-    """The listings below a folder, in order of names: in pages if the name node can (Hadoop 2.8), otherwise whole."""
+    """The listings below a folder, by name: in pages if the name node supports them (Hadoop 2.8), otherwise whole."""
 
     _whole = False
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
-        """Return as many entries of a folder as the name node gives at once."""
+        """Return as many entries of a folder as the name node returns at once."""
         if self._whole:
             return super().page(folder, cursor, flat=flat)
         try:

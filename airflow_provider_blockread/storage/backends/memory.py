@@ -12,5 +12,5 @@ class MemoryStore(FsspecStore):
     """Files in the memory of this process."""
 
     def open_read(self, path: str) -> BinaryIO:
-        """Return a file with a position of its own: fsspec's handles of one file share it."""
+        """Return a file with its own position, since fsspec's handles of one file share a position."""
         return io.BytesIO(self.system.cat_file(path))

@@ -18,18 +18,18 @@ _TABLES = "a local disk, s3://, abfs:// or gs://"
 
 
 def open_store(uri: str, options: Mapping[str, object], redirect_hosts: Sequence[str] = ()) -> FsspecStore:
-    """Return the store of a canonical URI that is not of the local disk.
+    """Return the store of a canonical URI that is not on the local disk.
 
     Args:
-        uri: its scheme and authority say which store.
-        options: of the connection.
-        redirect_hosts: where a web server may redirect to, besides itself.
+        uri: its scheme and authority determine the store.
+        options: the options of the connection.
+        redirect_hosts: hosts to which a web server may redirect, besides itself.
 
     Raises:
-        OptionsError: if the scheme is unknown, its package is not installed (then it says which one to install), or
-            the options do not fit; their cause is not shown, since it may quote a secret.
+        OptionsError: if the scheme is unknown, its package is not installed (the message says which one to install), or
+            the options are invalid; the cause is not shown, since it may quote a secret.
     """
-    import fsspec  # noqa: PLC0415 - takes a tenth of a second; the local disk needs none
+    import fsspec  # noqa: PLC0415 - takes a tenth of a second; not for the local disk
 
     name = uri.partition("://")[0]
     if name == "adl":
@@ -54,7 +54,7 @@ def open_store(uri: str, options: Mapping[str, object], redirect_hosts: Sequence
 
 
 def table_options(uri: str, options: Mapping[str, object]) -> dict[str, str]:
-    """Return the options of the store that holds a table, as the Rust library object_store names them.
+    """Return the options of the store of a table, by the names of the Rust library object_store.
 
     Raises:
         OptionsError: if a table cannot be in such a store, or its package is not installed.

@@ -1,8 +1,8 @@
 """S3 and servers that speak its protocol, through the client of s3fs.
 
-Answers of ListObjectsV2 are parsed here, since botocore takes 90 ms for a page. One regular expression takes the files
-of the usual form out of an answer, a third of a parser's work. What remains must be well-formed XML without files;
-otherwise the whole answer goes to a parser.
+Answers of ListObjectsV2 are parsed here, since botocore takes 90 ms for a page. One regular expression extracts the
+files of the usual form from an answer, in a third of a parser's time. What remains must be well-formed XML without
+files; otherwise the whole answer is parsed.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from airflow_provider_blockread.storage.backends.shared.objects import (
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 from airflow_provider_blockread.storage.ranges import REQUESTS
 
-#: In this form it runs before botocore's own `before-parse.s3.*`, which would parse the answer, too.
+#: A handler of this event runs before botocore's own `before-parse.s3.*`, which would also parse the answer.
 _EVENT = "before-parse.*.ListObjectsV2"
 _ROOT = "ListBucketResult"
-#: Ceph puts a key with control characters into its token, where XML cannot express them (other keys it encodes).
+#: Ceph puts a key with control characters, which XML cannot express, into its token (it encodes other keys).
 _NO_XML = re.compile(rb"&#x(?:0[0-8bcef]|1[0-9a-f]);", re.IGNORECASE)
 _TEXT = r"[ -%'-;=?-~]"  # ASCII that stands for itself in XML
 _FILE = re.compile(
@@ -41,7 +41,7 @@ _FILE = re.compile(
     rf"(?:<([A-Za-z]++)>{_TEXT}*+</\4>)*?<Size>([0-9]++)</Size>(?:<([A-Za-z]++)>{_TEXT}*+</\6>)*+</Contents>"
 )
 _STEP = _FILE.groups + 1
-#: Anything else in an answer that decides which files there are, or where the next page begins.
+#: Anything else in an answer that determines which files exist, or where the next page begins.
 _MORE = re.compile(r"<Contents|<CommonPrefixes|&#|(?!\A)<[!?]")
 _BEHIND, _LAST = "\0", "\U0010ffff"  # a cursor that begins so is a key, not a token
 _EPOCH, _SECOND = datetime(1970, 1, 1), timedelta(seconds=1)  # noqa: DTZ001 - the times that it is taken from are UTC
@@ -63,13 +63,13 @@ class S3Store(ObjectStore):
 
     @classmethod
     def table_options(cls, options: Mapping[str, Any]) -> dict[str, str]:
-        """Return keys, address and region; without keys, the ambient identity counts."""
+        """Return the options with keys, address and region; without keys, the ambient identity is used."""
         found = renamed(options, _TABLE_OPTIONS)
         client = options.get("client_kwargs") or {}
         if client.get("region_name"):
             found["aws_region"] = str(client["region_name"])
         elif "aws_endpoint_url" in found:
-            found["aws_region"] = "us-east-1"  # which servers of one's own ignore, and the library demands
+            found["aws_region"] = "us-east-1"  # required by the library; servers other than Amazon's ignore it
         if options.get("anon"):
             found["aws_skip_signature"] = "true"
         if found.get("aws_endpoint_url", "").startswith("http://"):
@@ -77,7 +77,7 @@ class S3Store(ObjectStore):
         return found
 
     def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
-        """Return the file system, with as many connections as a task has requests; botocore's default is 10."""
+        """Return the file system, with as many connections as a task has concurrent requests; botocore has only 10."""
         config = {"max_pool_connections": REQUESTS, **cast("Mapping[str, object]", options.get("config_kwargs") or {})}
         return super().connect(uri, named, {**options, "config_kwargs": config})
 
@@ -86,12 +86,12 @@ class S3Store(ObjectStore):
         return S3Pages(self, path)
 
     async def delete_object(self, path: str, etag: str) -> None:
-        """Delete an object of this ETag."""
+        """Delete an object on the condition that it has this ETag."""
         bucket, key, _ = self.system.split_path(path)
         await self.system._call_s3("delete_object", Bucket=bucket, Key=key, IfMatch=f'"{etag}"')  # noqa: SLF001 - no other way
 
     async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
-        """Return a range of an object of this ETag."""
+        """Return a range of an object on the condition that it has this ETag."""
         bucket, key, _ = self.system.split_path(path)
         asked = {"Bucket": bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": f'"{etag}"'}
         answer = await self.system._call_s3("get_object", **asked, **self.system.req_kw)  # noqa: SLF001 - no public call has IfMatch
@@ -100,7 +100,7 @@ class S3Store(ObjectStore):
             return cast("bytes", await body.read())
 
     def tag(self, path: str, tags: Mapping[str, str]) -> None:
-        """Add tags to those of an object."""
+        """Add tags to an object, and keep its other tags."""
         self.system.put_tags(path, dict(tags), mode="m")
 
 
@@ -108,7 +108,7 @@ class S3Pages(ObjectPages):
     """The listings below a path of a bucket: ListObjectsV2, page by page."""
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
-        """Return a page; S3 gives no more than 1,000 keys."""
+        """Return a page of at most 1,000 keys, the maximum of S3."""
         request: dict[str, Any] = {"Bucket": self._bucket, "Prefix": self._root + folder, "MaxKeys": self.size}
         request["EncodingType"] = "url"
         if not flat:
@@ -119,7 +119,7 @@ class S3Pages(ObjectPages):
         return self._plain(body) or self._parsed(body)
 
     def _plain(self, body: bytes) -> Page | None:
-        """Return the page of an answer that holds files of the usual form, and nothing else."""
+        """Return the page of an answer that contains only files of the usual form, or None for other answers."""
         pieces = _FILE.split(body.decode("latin-1"))
         rest = "".join(pieces[::_STEP])
         if _MORE.search(rest) is not None:
@@ -168,7 +168,7 @@ class S3Pages(ObjectPages):
 
 
 async def _page(system: Any, request: dict[str, Any]) -> bytes:  # noqa: ANN401 - s3fs has no types
-    """Return the body of the answer, once botocore has checked its status; botocore and the caller retry."""
+    """Return the body of the answer after botocore has checked its status; botocore and the caller retry."""
     await system.set_session()
     client = await system.get_s3(request["Bucket"])
     client.meta.events.register(_EVENT, _on_listing_answer, unique_id=_EVENT)
@@ -185,7 +185,7 @@ async def _page(system: Any, request: dict[str, Any]) -> bytes:  # noqa: ANN401 
 
 
 def _on_listing_answer(response_dict: dict[str, Any], **_rest: object) -> None:
-    """Keep a listing for the request that asked for it, and leave botocore nothing to parse."""
+    """Keep a listing for the request that asked for it, so that botocore has nothing to parse."""
     answer, body = _ANSWER.get(), response_dict["body"]
     if answer is not None and response_dict["status_code"] == 200 and b"<ListBucketResult" in body[:200]:  # noqa: PLR2004
         answer.append(body)
@@ -193,7 +193,7 @@ def _on_listing_answer(response_dict: dict[str, Any], **_rest: object) -> None:
 
 
 def _listing(body: bytes) -> tuple[ET.Element, bool]:
-    """Return the answer, and whether characters had to be cut out of it."""
+    """Return the parsed answer, and whether characters had to be removed from it."""
     clean = body if _NO_XML.search(body) is None else _NO_XML.sub(b"", body)
     try:
         top = ET.fromstring(clean)  # noqa: S314 - from the store itself, as botocore parses it
@@ -215,5 +215,5 @@ def _goes_on(top: ET.Element, space: str) -> tuple[str | None, bool]:
 
 @lru_cache(maxsize=4096)
 def _second_ns(time: str) -> int:
-    """Return a time in whole seconds, which is all that HEAD gives."""
+    """Return a time in ns, truncated to seconds, since HEAD returns no fractions."""
     return (datetime.fromisoformat(time) - _EPOCH) // _SECOND * 10**9 if time else 0

@@ -1,8 +1,8 @@
 """Files over SSH (SFTP), through sshfs.
 
-sshfs keeps a connection that was lost, and copies by a shell where a server cannot rename over a file, then removes the
-source whether or not the copy succeeded. So both are done here; and folders are listed as the server reads them, some
-thousand entries at a time, whatever their names are.
+sshfs keeps a connection that was lost. If a server cannot rename over a file, it copies with a shell, then removes the
+source whether or not the copy succeeded. Therefore both are done here. Folders are listed as the server reads them,
+some thousand entries at a time, whatever their names.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SftpStore(FsspecStore):
         """The file system; connected again if the connection was lost."""
         system = self._system
         if system.client.is_closed():
-            self._kind._cache.pop(system._fs_token_, None)  # noqa: SLF001 - from which fsspec would take the lost one
+            self._kind._cache.pop(system._fs_token_, None)  # noqa: SLF001 - fsspec would reuse the lost one
             self._system = type(system)(*system.storage_args, **system.storage_options)
         return self._system
 
@@ -55,15 +55,15 @@ class SftpStore(FsspecStore):
         return SftpPages(self, path)
 
     def real_path(self, path: str) -> str:
-        """Return a path as the server gives it, with all links in it resolved."""
+        """Return the path from the server with all links resolved."""
         return str(self._run(_real_path, path))
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file at once; on a server that cannot replace what has the new name, that is deleted first."""
+        """Rename a file atomically; on a server that cannot replace an existing file, that file is deleted first."""
         self._run(_rename_over, source, target)
 
     def put_back(self, source: str, target: str) -> None:
-        """Rename a file at once, to a name that is free."""
+        """Rename a file atomically to a name that must be free."""
         self._run(_rename_if_free, source, target)
 
     def _run(self, request: Callable[..., Awaitable[Any]], *paths: str) -> Any:  # noqa: ANN401 - of any request
@@ -105,10 +105,10 @@ async def _are_there(channel: SFTPClient, *paths: str) -> bool:
 
 
 class SftpPages(FolderPages):
-    """The listings below a folder of a server, in its own order, or a whole folder at a time, `by_name`.
+    """The listings below a folder of a server, in the server's order, or a whole folder at a time if `by_name`.
 
-    A folder that is being read is open at the server. If that breaks, it is read from its beginning again, and entries
-    that were given before are skipped, recognised by eight bytes of each name.
+    A folder that is being read is open at the server. If the connection breaks, it is read from its beginning again,
+    and entries that were already returned are skipped, recognised by an eight-byte hash of each name.
     """
 
     folder_links = True
@@ -119,7 +119,7 @@ class SftpPages(FolderPages):
         self._begun: dict[str, _Reading] = {}
 
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:  # noqa: ARG002 - it is never asked to be flat
-        """Return the next entries of a folder; the cursor is the number of those before."""
+        """Return the next entries of a folder; the cursor is the number of entries before them."""
         system = self._store.system
         if cursor is None:
             self._begun[folder] = _Reading(self.place(folder))
@@ -157,16 +157,16 @@ class _Reading:
     def __init__(self, place: str) -> None:
         self._place = place.encode(errors="surrogateescape")
         self._names: AsyncIterator[Any] | None = None
-        self._hashes = array("q")  # of the names that were given
-        self._known: set[int] = set()  # those that were given before the folder was last opened
+        self._hashes = array("q")  # of the names that were returned
+        self._known: set[int] = set()  # those that were returned before the folder was last opened
 
     @property
     def given(self) -> int:
-        """How many entries were given."""
+        """The number of entries that were returned."""
         return len(self._hashes)
 
     async def some(self, system: AbstractFileSystem, size: int) -> list[tuple[str, Any]]:
-        """Return so many of the next names with their attributes, fewer at the end."""
+        """Return the next `size` names with their attributes, fewer at the end."""
         if self._names is None:
             self._known = set(self._hashes)
             async with system._pool.get() as channel:  # noqa: SLF001 - where its own calls get one

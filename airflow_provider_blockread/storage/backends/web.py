@@ -1,7 +1,7 @@
-"""Web servers: a folder is what the links of its index name in it, and each file that is wanted takes a request.
+"""Web servers: a folder contains what the links of its index name in it, and each wanted file takes a request.
 
 A redirect is followed to another address of the server's own host, or to a host that the source names, but never from
-https to http. A request to another origin (scheme, host and port) than that of the source's root has none of the
+https to http. A request to an origin (scheme, host and port) other than that of the source's root has none of the
 connection's headers, no cookies and no credentials.
 """
 
@@ -48,9 +48,9 @@ class WebStore(FsspecStore):
         return WebPages(self, path)
 
     def info(self, path: str) -> dict[str, object]:
-        """Return what the server says of a URL; it is a folder if it leads to an address that ends in a slash.
+        """Return what the server says about a URL, which is a folder if it leads to an address that ends in a slash.
 
-        fsspec reports every failure as an absence; here only an absence is one.
+        fsspec reports every failure as an absence; this method does not.
         """
         try:
             found = super().info(path)
@@ -63,12 +63,12 @@ class WebStore(FsspecStore):
         return {**found, "type": "directory"} if folder else found
 
     def facts(self, path: str) -> dict[str, object]:
-        """Return the size from `info`: fsspec would ask for it itself, and report any failure as an absence."""
+        """Return the size from `info`, since fsspec's own request would report any failure as an absence."""
         return {"size": self.info(path)["size"]}
 
 
 def is_page(info: Mapping[str, object]) -> bool:
-    """Return whether the server says that a URL is a page, whose links may be a folder's."""
+    """Return whether a URL is a page according to the server, so that its links may be those of a folder."""
     return info.get("mimetype") in _HTML
 
 
@@ -83,7 +83,7 @@ class WebPages(Pages):
         """Return a whole folder.
 
         Raises:
-            SourceError: if the server gives no index of it, or only a part, or the folder is deeper than any real one.
+            SourceError: if the server returns no index of it, or a partial one, or the folder is implausibly deep.
         """
         url = f"{self._url}/{folder}"
         if folder.count("/") > _DEEPEST:
@@ -106,7 +106,7 @@ class WebPages(Pages):
         return Page.of(sorted(entries, key=lambda entry: (entry.folder, entry.name)))
 
     def root(self, uri: str, tail: str) -> tuple[FileVersion | None, bool]:
-        """Return the file that the root is, if it is one, and whether it is a folder: by its slash, or its links.
+        """Return the root's version, if it is a file, and whether it is a folder, according to its slash or links.
 
         Raises:
             SourceError: if it is a folder that the server does not list.
@@ -123,7 +123,7 @@ class WebPages(Pages):
         """Return the version of a file.
 
         Raises:
-            SourceError: if it is a folder, whose files the index left out.
+            SourceError: if it is a folder, whose files are missing from the index.
         """
         version = self._store.version(uri, f"{self._url}/{name}")
         if version is None:
@@ -135,11 +135,11 @@ class WebPages(Pages):
         return version
 
     def addresses(self, name: str) -> bool:
-        """Return whether the client asks for this name: everything but what follows a `#`."""
+        """Return whether the client requests exactly this name; it drops what follows a `#`."""
         return "#" not in name
 
     def _index(self, url: str) -> _Index:
-        """Return what the links of a folder's page name in it. fsspec's own way drops names that begin with `http`."""
+        """Return what the links of a folder's page name in it; fsspec would drop names that begin with `http`."""
         system = self._store.system
         kind, text, base = sync(system.loop, _get, system, url, timeout=self.seconds)
         if kind not in _HTML:
@@ -155,13 +155,13 @@ class WebPages(Pages):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Index:
-    """What a folder's address answers with.
+    """The answer from a folder's address.
 
     Attributes:
-        kind: the type of the answer.
-        names: what its links name directly in the folder, as in an address, a folder's with `/` at the end.
-        sound: this is the index of a folder, which may be empty.
-        more: it says that another page continues it.
+        kind: the media type of the answer.
+        names: what its links name directly in the folder, in the form of addresses; folders end with `/`.
+        sound: whether this is the index of a folder, which may be empty.
+        more: whether it says that another page continues it.
     """
 
     kind: str
@@ -178,7 +178,7 @@ async def _get(system: Any, url: str) -> tuple[str, str, Any]:  # noqa: ANN401 -
 
 
 class _Links(HTMLParser):
-    """Where a page's links lead, as they are written."""
+    """Collects where a page's links lead, as they are written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,14 +186,14 @@ class _Links(HTMLParser):
         self.more = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep the address of a link, and note one to the next page."""
+        """Keep the address of a link, and remember whether it leads to the next page."""
         self.more |= ("rel", "next") in attrs
         if tag == "a":
             self.found.extend(value for name, value in attrs if name == "href" and value)
 
 
 def _named(system: Any, base: Any, folder: str, link: str) -> str | None:  # noqa: ANN401 - fsspec has no types
-    """Return what a link names in a folder; blank for what is elsewhere, None for the folder above."""
+    """Return what a link names in a folder: an empty string if it leads elsewhere, None for the folder above."""
     try:
         url = system.encode_url(urljoin(str(base.with_path(folder, encoded=True)), link))
     except ValueError:
@@ -211,11 +211,11 @@ def _named(system: Any, base: Any, folder: str, link: str) -> str | None:  # noq
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bounded:
-    """A middleware of the client, called for each request; its text is a part of fsspec's key for the file system.
+    """A middleware of the client, called for each request; its `repr` is part of fsspec's key for the file system.
 
     Attributes:
         origin: the address of the server, without a path.
-        hosts: further hosts that it may redirect to.
+        hosts: further hosts to which it may redirect.
         own: names of the connection's own headers, in lower case.
     """
 
@@ -247,12 +247,12 @@ class _Bounded:
             SourceError: when it leads to another host, or from https to http.
         """
         if target.scheme not in {"http", "https"}:
-            return  # the client makes an error of it
+            return  # the client itself raises an error
         shown, host = at.with_query(None).with_user(None), target.host or ""
         if at.scheme == "https" and target.scheme == "http":
             msg = f"{shown}: the server redirects from https to http ({host}), which is never followed; correct the URL"
             raise SourceError(msg)
-        named = {URL.build(scheme="http", host=h.strip("[]")).host for h in self.hosts}  # an IPv6 address may have both
+        named = {URL.build(scheme="http", host=h.strip("[]")).host for h in self.hosts}  # of an IPv6 address
         if host != URL(self.origin).host and host not in named:
             msg = (
                 f"{shown}: the server redirects to another host, {host}, which is not followed; if the files of this"

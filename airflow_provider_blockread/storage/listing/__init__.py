@@ -1,1 +1,1 @@
-"""Listing a source: its folders in pages, the rules for names, markers, and files named by others."""
+"""Listing a source: its folders in pages, the rules for names, markers, and files named by upstream."""

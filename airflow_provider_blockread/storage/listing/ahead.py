@@ -1,4 +1,4 @@
-"""Pages fetched before they are needed, a bounded number of entries ahead, so that a slow reader stops the fetching."""
+"""Prefetches pages up to a bounded number of entries, so that a slow reader pauses the fetching."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from airflow_provider_blockread.storage.backends.shared.pages import Page
 
 
 class Ahead:
-    """The pages of one folder, fetched one after the other.
+    """The pages of one folder, fetched one after another.
 
     Args:
-        pages: the pages; no two threads use this iterator at once.
-        pool: its threads fetch; None lets the caller's own thread fetch, nothing ahead.
+        pages: the pages; only one thread at a time uses this iterator.
+        pool: threads that prefetch; with None the caller's own thread fetches pages when they are needed.
     """
 
     def __init__(self, pages: Iterator[Page], pool: Executor | None) -> None:
@@ -29,13 +29,13 @@ class Ahead:
         self._changed = Condition()
 
     def start(self, most: int) -> None:
-        """Fetch, if there are threads, until this many entries wait."""
+        """Prefetch, if there are threads, until this many entries wait."""
         with self._changed:
             self._most = most
             self._more()
 
     def next(self) -> Page | None:
-        """Return the next page, waiting for it; None after the last one. An error of its fetch is raised here."""
+        """Wait for the next page and return it, or None after the last one; an error of its fetch is raised here."""
         if self._pool is None:
             return next(self._pages, None)
         with self._changed:
@@ -50,7 +50,7 @@ class Ahead:
         return found
 
     def _more(self) -> None:
-        """Fetch another page unless one is being fetched, enough entries wait, or there is none."""
+        """Fetch another page, unless one is being fetched, enough entries wait, or there are no more pages."""
         if self._pool is not None and not self._busy and not self._ended and self._waiting < self._most:
             self._busy = True
             self._pool.submit(self._fetch)

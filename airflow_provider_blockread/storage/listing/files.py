@@ -34,7 +34,7 @@ def list_files(
     held: HeldBack | None = None,
     absent: Callable[[FileMissingError], None] | None = None,
 ) -> Iterator[FileVersion]:
-    """Yield each file of a source once, root by root in the order given, in a stable order, holding few at a time.
+    """Yield each file of a source once, root by root in the given order, in a stable order, holding few at a time.
 
     If a root names a file, patterns and hidden names do not apply to it, but age, size and done-marker do. Files that
     several roots contain are yielded by the first. A file behind a link is listed under the path of the link, unless it
@@ -43,9 +43,10 @@ def list_files(
     Args:
         stores: opens the roots.
         source: roots and which files to take.
-        now_s: the present, seconds since the epoch; files changed less than `min_age` before it wait.
+        now_s: the current time in seconds since the epoch; files changed less than `min_age` before it wait.
         held: counts the files that are held back, and why.
-        absent: called with the error of each missing root, while the others are listed; without it, that is raised.
+        absent: called with the error of each missing root, while the others are listed; without it, the error is
+            raised.
 
     Raises:
         FileMissingError: if a root is missing, and `absent` is not given.
@@ -90,12 +91,12 @@ def _not_in(before: RootListings, rules: NameRules, root: Root, found: Iterator[
 
 
 def would_list(source: FileSource, uri: str) -> bool:
-    """Return whether a listing of the source would yield a file of this URI, by names alone; links are resolved."""
+    """Return whether a listing of the source would yield a file, by its URI alone; links are resolved."""
     return listed_as(source, uri) is not None
 
 
 def listed_as(source: FileSource, uri: str) -> str | None:
-    """Return the URI under which a listing of the source would yield a file, by names alone; None if it would not."""
+    """Return the URI under which a listing of the source would yield a file, by its name alone, or None."""
     rules, real = NameRules(source), real_uri(uris.canonical(uri))
     for root, tail in _written(source).items():
         relative = uris.relative_to(real, real_uri(root))
@@ -105,9 +106,9 @@ def listed_as(source: FileSource, uri: str) -> str | None:
 
 
 def marked_by(source: FileSource, uri: str) -> tuple[str, str] | None:
-    """Return the root and the pattern of the files that a done-marker of this URI marks, by names alone.
+    """Return the root and the pattern of the files that a done-marker with this URI marks, by its name alone.
 
-    None if it is not a marker of files of the source. The root is a file, or a folder whose own files are meant.
+    None if it does not mark files of the source. The root is a file, or a folder of which only direct files are meant.
     """
     rules, uri = NameRules(source), uris.canonical(uri)
     folder, name = uris.parent(uri), uris.name_of(uri)
@@ -125,7 +126,7 @@ def marked_by(source: FileSource, uri: str) -> tuple[str, str] | None:
 
 
 def why_held(stores: Stores, source: FileSource, version: FileVersion, *, now_s: float) -> str | None:
-    """Return the reason of `HeldBack` for which a listing of the source would hold back this file; None for none."""
+    """Return the reason (see `HeldBack`) why a listing of the source would hold back this file, or None."""
     held, rules, found = HeldBack(), NameRules(source), iter((version,))
     if rules.marker is not None:
         inside = Inside.of(source)
@@ -135,7 +136,7 @@ def why_held(stores: Stores, source: FileSource, version: FileVersion, *, now_s:
 
 
 def _marker_test(stores: Stores, inside: Inside | None) -> Callable[[str], bool]:
-    """Return a function that returns whether a marker is there: a file, not behind a link that must not be followed."""
+    """Return a test of whether a marker exists: as a file that is not behind a link that must not be followed."""
 
     def is_there(uri: str) -> bool:
         path = uris.local_path(uri)
@@ -160,7 +161,7 @@ def _overlap(left: str, right: str) -> bool:
 
 
 def _written(source: FileSource) -> dict[str, str]:
-    """Return the roots, each with the slashes at its end: with any, only a folder is meant."""
+    """Return the roots, each with its trailing slashes: with any, only a folder is meant."""
     roots: dict[str, str] = {}
     for root in source.roots:
         uri, tail = uris.canonical(root), root[len(root.rstrip("/")) :]
@@ -179,7 +180,7 @@ def _roots(stores: Stores, source: FileSource, absent: Callable[[FileMissingErro
 
 
 def _found(stores: Stores, uri: str, tail: str) -> list[Root]:
-    """Return what is at a root: a folder, a file, or in an object store both, which are two roots then."""
+    """Return what is at a root: a folder, a file, or, in an object store, possibly both as two roots."""
     path = uris.local_path(uri)
     if path is None:
         return _remote_roots(stores, uri, tail)

@@ -22,8 +22,9 @@ _WITHIN = {"*": "[^/]*", "?": "[^/]"}
 class Glob:
     """One pattern, compiled.
 
-    `head` has a regex for each leading segment up to the first that spans folders; `depth` is the number of segments of
-    every path that matches, None if a `**` makes it vary; `tree` matches the folders below which everything matches.
+    `head` has a regex for each leading segment up to the first one that spans folders; `depth` is the number of
+    segments of all matching paths, or None if a `**` makes it vary; `tree` matches folders below which everything
+    matches.
     """
 
     regex: str
@@ -32,7 +33,7 @@ class Glob:
     tree: str | None
 
     def reaches(self, folder: Sequence[str]) -> bool:
-        """Return whether a path below the folder of these segments could match."""
+        """Return whether a path below the folder with these segments could match."""
         if self.depth is not None and len(folder) >= self.depth:
             return False
         return all(regex.fullmatch(name) for regex, name in zip(self.head, folder, strict=False))
@@ -66,7 +67,7 @@ def compile_glob(pattern: str) -> Glob:
 
 
 def any_of(regexes: Sequence[str]) -> re.Pattern[str] | None:
-    """Return one regex that matches whatever one of these matches, None for no regexes."""
+    """Return one regex that matches whatever any of these matches, or None without regexes."""
     return re.compile("|".join(f"(?:{regex})" for regex in regexes), re.DOTALL) if regexes else None
 
 
@@ -85,7 +86,7 @@ def _translate(part: str) -> str:
         return ".*"
     if part in _WITHIN:
         return _WITHIN[part]
-    if len(part) > 1:  # a bracket; its own syntax but for the negation is a regex's, once the specials are escaped
+    if len(part) > 1:  # a bracket: like a regex's, except for the negation, once special characters are escaped
         negated = part[1] == "!"
         inside = re.sub(r"[\\\[\]^&~|]|-(?=-)", r"\\\g<0>", part[1 + negated : -1])
         return f"(?!/)[{'^' * negated}{inside}]"

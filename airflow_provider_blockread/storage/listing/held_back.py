@@ -1,4 +1,4 @@
-"""What a listing holds back: files that match its patterns, but must not be taken, or not yet."""
+"""What a listing holds back: files that match its patterns, but must not be taken (yet)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _SAMPLES = 3
 
 @dataclass(slots=True)
 class HeldBack:
-    """Files by reason, and the paths of some of them.
+    """Numbers of files by reason, and the paths of some of them.
 
-    A file may still be written (`young`), lack its marker (`unmarked`), be `too_small` or `too_large`, or be behind a
-    link out of the roots (`linked_out`).
+    A file may still be being written (`young`), lack its marker (`unmarked`), be `too_small` or `too_large`, or be
+    behind a link out of the roots (`linked_out`).
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -39,8 +39,8 @@ class VersionRules:
 
     Args:
         source: the options.
-        now_s: the present, seconds since the epoch.
-        held: counts what they hold back.
+        now_s: the current time in seconds since the epoch.
+        held: counts the files that they hold back.
     """
 
     def __init__(self, source: FileSource, now_s: float, held: HeldBack) -> None:
@@ -49,7 +49,7 @@ class VersionRules:
         self._held = held
 
     def admitted(self, versions: Iterator[FileVersion]) -> Iterator[FileVersion]:
-        """Return the versions that may be taken; the others are counted."""
+        """Return the versions that may be taken, as an iterator; the others are counted."""
         any_rule = (self._latest_ns, self._least, self._most) != (None, None, None)
         return filter(self._admits, versions) if any_rule else versions
 

@@ -1,7 +1,7 @@
 """Listings of local roots, depth-first, names in order: the files of a folder, then its folders.
 
-The names of one folder, and of the folders still to come, are held in memory. A folder that cannot be read, or
-vanishes, is an error: a partial listing never counts as a whole one.
+The names in one folder, and of the folders still to be listed, are held in memory. A folder that cannot be read, or
+vanishes, is an error: a partial listing never counts as a complete one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # what a broken link give
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Root:
-    """A root of a source: a folder, or the one file it is."""
+    """A root of a source: a folder, or a single file."""
 
     uri: str
     real: str  # the URI with links resolved
@@ -37,7 +37,7 @@ class Root:
 
 
 class RootListings:
-    """What the listings of some roots contain without following a link, decided from names alone."""
+    """What the listings of some roots contain without following links, determined from names alone."""
 
     def __init__(self, roots: Sequence[Root], rules: NameRules) -> None:
         self._roots = roots
@@ -80,7 +80,7 @@ class LocalListing:
     Args:
         rules: which names are taken.
         own: what the listings of all roots contain.
-        inside: where links may lead; None for anywhere.
+        inside: where links may lead, or None for anywhere.
         hold_back: called with the path of each link to a file or folder that would be listed, but is outside.
     """
 
@@ -168,7 +168,7 @@ class LocalListing:
             ]
 
     def _entries(self, path: str) -> tuple[list[str], set[str], list[str]]:
-        """Return the names of files and links in order, which of them are links, and those of folders in reverse."""
+        """Return the names of files and links in order, the set of links, and the names of folders in reverse order."""
         names, links, folders = [], set(), []
         for entry in _scandir(path):
             name = entry.name
@@ -218,7 +218,7 @@ class LocalListing:
         return _version(path, found)
 
     def _check_outside(self, path: str, relative: str) -> None:
-        """Count a link that leads out, if its target would be listed."""
+        """Count a link that leads out of the roots, if its target would be listed."""
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - as above
         except OSError as error:
@@ -243,7 +243,7 @@ def _scandir(path: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _version(path: str, found: os.stat_result) -> FileVersion | None:
-    """Return the version of a regular file, None for a pipe, socket or device."""
+    """Return the version of a regular file, or None for a pipe, socket or device."""
     if not stat.S_ISREG(found.st_mode):
         return None
     if not path.isascii():

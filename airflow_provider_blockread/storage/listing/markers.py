@@ -1,7 +1,7 @@
 """Done-markers: a file is taken once its marker is beside it, or the marker of its folder is in the folder.
 
-A listing yields the files of a folder and their markers by name, each once, possibly with those of the folders below in
-between. So for each folder that it is in, the files that wait for their markers are kept, and nothing else.
+A listing yields the files of a folder and their markers by name, each once, possibly interleaved with those of folders
+below. Therefore only the files that wait for their markers are kept, for each folder that the listing is in.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ class DoneMarker:
     """The name of a done-marker."""
 
     def __init__(self, text: str) -> None:
-        """Parse the name, which may contain a placeholder for that of the marked file."""
+        """Parse the name, which may contain a placeholder for the name of the marked file."""
         self._place = next((place for place in MARKER_PLACES if place in text), None)
         self._before, _, self._after = text.partition(self._place or text)
         self._text = text
         name = "(.+)" if self._place else re.escape(text)
         self._regex = re.compile(re.escape(self._before) + name + re.escape(self._after), re.DOTALL)
-        #: The name of a marker begins with that of its file, so it comes soon after the file.
+        #: Whether the name of a marker begins with that of its file, so that it is listed soon after the file.
         self.follows = self._place is not None and not self._before
 
     @property
@@ -49,7 +49,7 @@ class DoneMarker:
         return self._text if self._place is None else f"{self._before}{self._key(name)}{self._after}"
 
     def key_of(self, name: str) -> str:
-        """Return what the names of a file and its marker have in common: their beginning if the marker `follows`."""
+        """Return what the names of a file and its marker have in common; if the marker `follows`, their beginning."""
         found = self._regex.fullmatch(name)
         return (found[1] if found else self._key(name)) if self._place else ""
 
@@ -59,23 +59,23 @@ class DoneMarker:
 
 @dataclass(slots=True)
 class _Folder:
-    """A folder that the listing is in."""
+    """A folder that is currently being listed."""
 
     uri: str
     waiting: dict[str, list[FileVersion]] = field(default_factory=dict)  # by key
-    count: int = 0  # of them
+    count: int = 0  # of waiting files
     markers: set[str] = field(default_factory=set)  # by key
     closed: bool = False  # its own marker is known to be absent
 
 
 class Marked:
-    """The files of one root's listing that have their markers; the others are passed to `unmarked`.
+    """Filters one root's listing for the files that have their markers; the others are passed to `unmarked`.
 
     Args:
         marker: how a marker is named.
-        exists: returns whether a file of this URI is there.
-        unmarked: called with the path of each file that has no marker.
-        most: files of a folder that wait for a marker of the folder; with more, the store is asked for it.
+        exists: returns whether a file with this URI exists.
+        unmarked: called with the path of each file without a marker.
+        most: the most files of a folder that may wait for the folder's marker; with more, the store is asked for it.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Marked:
         self._folders: list[_Folder] = []  # each inside the one before
 
     def of(self, listing: Iterator[FileVersion]) -> Iterator[FileVersion]:
-        """Yield the marked files of a listing that contains the markers, too."""
+        """Yield the marked files of a listing that also contains the markers."""
         for version in listing:
             name = name_of(version.path)
             folder = self._enter(version.path[: -len(name)])
@@ -107,7 +107,7 @@ class Marked:
         self._leave(None)
 
     def of_single(self, files: Iterator[FileVersion]) -> Iterator[FileVersion]:
-        """Yield those of single files for which the store has a marker."""
+        """Yield the files, each of which is itself a root, for which the store has a marker."""
         for version in files:
             name = name_of(version.path)
             if self._exists(version.path[: -len(name)] + self._marker.of(name)):
@@ -122,13 +122,13 @@ class Marked:
         return self._folders[-1]
 
     def _leave(self, uri: str | None) -> None:
-        """Give up the files that wait in folders which do not contain the folder `uri`; None for all."""
+        """Give up the files that wait in folders that do not contain the folder `uri`, or in all folders for None."""
         while self._folders and (uri is None or not uri.startswith(self._folders[-1].uri)):
             for versions in self._folders.pop().waiting.values():
                 self._give_up(versions)
 
     def _pass(self, folder: _Folder, name: str) -> None:
-        """Give up the files whose markers would have come before this name, and forget those markers."""
+        """Give up the files whose markers would have been listed before this name, and forget earlier markers."""
         for key in [key for key in folder.waiting if not name.startswith(key)]:
             self._give_up(folder.waiting.pop(key))
         folder.markers = {key for key in folder.markers if name.startswith(key)}

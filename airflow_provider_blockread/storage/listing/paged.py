@@ -1,8 +1,8 @@
 """The listing of one root of a store: pages fetched ahead, several folders at once, files yielded in order.
 
-A folder in which the patterns exclude nothing is listed flat, with everything below it. If such a listing has further
-pages and shows few folders with many files in each, these are listed in parallel instead. The entries that wait are
-bounded: some thousand of each folder being listed, and the folders of the pages above it.
+A folder in which the patterns exclude nothing is listed flat, with everything below it. If such a listing has more
+pages and shows few folders with many files each, these are listed in parallel instead. The number of waiting entries is
+bounded: some thousand for each folder being listed, and the folders on the pages above it.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _Section: TypeAlias = Ahead | Iterable[FileVersion]
 #: A pattern of paths with bytes that are not UTF-8.
 NOT_UTF8 = r"re:.*[\udc80-\udcff].*"
 
-_AHEAD = 1500  # entries that may wait of the last folder being listed; of the one before it twice as many, and so on
-_MANY = 50  # files of a page in each of its folders, above which each folder is worth a request
-#: What clients of stores, or URIs, may not read as a part of a name.
+_AHEAD = 1500  # entries that may wait for the last folder being listed; for the one before it twice as many, and so on
+_MANY = 50  # average files per folder on a page, above which each folder is worth a request
+#: What clients of stores, or URIs, may not read literally as a part of a name.
 _ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
-#: The same in the segments of many names, a `/` around each.
+#: The same in the segments of many names, each enclosed by `/`.
 _ODD_SIGN, _ODD_SEGMENTS = re.compile(r"[\x00-\x1f\x7f?#\\\udc80-\udcff]"), ("//", "/./", "/../")
 
 
@@ -48,8 +48,8 @@ class PagedListing:
     """One listing of one root.
 
     Args:
-        uri: canonical URI of the root.
-        pages: its pages.
+        uri: the canonical URI of the root.
+        pages: the pages of the root's listings.
         rules: which names are taken.
         patience: how failing requests are retried.
         may_follow: returns whether an entry that may be a link stays within bounds.
@@ -73,7 +73,7 @@ class PagedListing:
         self._may_follow, self._is_listed = may_follow, is_listed
         self._patience = patience or Patience()
         self._stopped = Event()
-        self._folder = ""  # of which `_reached` is known
+        self._folder = ""  # the folder for which `_reached` is known
         self._reached = True
 
     def files(self) -> Iterator[FileVersion]:
@@ -107,7 +107,7 @@ class PagedListing:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _start(self, plan: deque[_Section]) -> None:
-        """Fetch the next folders ahead, the nearest one furthest, so that all of them progress in parallel."""
+        """Prefetch the next folders, most entries for the nearest one, so that all of them progress in parallel."""
         folders = (part for part in plan if isinstance(part, Ahead))
         for most, folder in zip(range(self._pages.width, 0, -1), folders, strict=False):
             folder.start(most * _AHEAD)
@@ -131,7 +131,7 @@ class PagedListing:
         return sections
 
     def _plain(self, page: Page, segments: str) -> Iterable[FileVersion]:
-        """Return the matching files of a page of files with plain names only, made as they are consumed."""
+        """Return the matching files of a page that has only files with plain names; they are created lazily."""
         paths = map(child(self._uri, "").__add__, page.names)
         versions = map(FileVersion._make, zip(paths, page.sizes, page.times, page.etags, strict=True))
         if self._rules.match_all(segments):
@@ -248,14 +248,14 @@ def require_text(uri: str, name: str) -> None:
 
 
 def _few_folders(folder: str, page: Page) -> bool:
-    """Return whether a page of a flat listing shows folders with so many files that each is worth a request."""
+    """Return whether a page of a flat listing shows few folders, each with enough files to be worth a request."""
     below = (name[len(folder) :].partition("/") for name in page.names)
     folders = {name for name, slash, _ in below if slash}
     return 0 < len(folders) <= len(page.names) // _MANY
 
 
 def _is_plain(page: Page, segments: str) -> bool:
-    """Return whether a page contains only files with known sizes, and names that every client reads literally."""
+    """Return whether a page contains only files with known sizes and with names that every client reads literally."""
     if page.folders is not None or None in page.sizes or _ODD_SIGN.search(segments) is not None:
         return False
     return not any(odd in segments for odd in _ODD_SEGMENTS)

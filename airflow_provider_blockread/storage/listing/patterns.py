@@ -1,4 +1,4 @@
-"""An option's patterns, any of which a path may match: globs, and regular expressions that begin with `re:`."""
+"""An option's patterns, of which a path must match any: globs, and regular expressions that begin with `re:`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from airflow_provider_blockread.storage.listing.regexes import MARK, compile_reg
 
 
 class Patterns:
-    """Matches where any of several patterns matches; without patterns, nothing matches."""
+    """Matches a path if any of several patterns does; without patterns, nothing matches."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        """Compile them.
+        """Compile the patterns.
 
         Raises:
             OptionsError: if a glob or a regular expression is malformed.
         """
-        self.is_all = "**" in texts  #: one of them matches every path
+        self.is_all = "**" in texts  #: whether one of them matches every path
         self._globs = [compile_glob(text) for text in texts if not text.startswith(MARK)]
         self._regexes = [compile_regex(text.removeprefix(MARK)) for text in texts if text.startswith(MARK)]
         self._trees = any_of([glob.tree for glob in self._globs if glob.tree is not None])
         joined = any_of([glob.regex for glob in self._globs])
-        #: There may be folders below which everything matches.
+        #: Whether there may be folders below which everything matches.
         self.covers_trees = self.is_all or self._trees is not None or any(regex.tree for regex in self._regexes)
         every = [*([] if joined is None else [joined]), *(regex.regex for regex in self._regexes)]
         self._matches = [regex.fullmatch for regex in every]

@@ -1,7 +1,7 @@
-"""Regular expressions on paths relative to a root: each must match the whole path, and `.` is any character of it.
+"""Regular expressions on paths relative to a root: each must match the whole path, and `.` matches any character.
 
-A folder is skipped, or excluded as a whole, only if the text of the expression proves it. Otherwise it is listed, which
-costs time, but never loses a file.
+A folder is skipped, or excluded as a whole, only if the text of the expression proves that this is correct. Otherwise
+it is listed, which costs time, but never loses a file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MARK = "re:"
 _PART = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 _LITERAL = re.compile(r"[^\\.^$*+?{}\[\]|()]|\\[^\w\s]", re.DOTALL)
 _OPTIONAL = ("*", "?", "{")  # after a character: it is optional
-#: With one of these, the match of a beginning may depend on what follows, or on what was matched before.
+#: With one of these, the match of a prefix may depend on what follows, or on what was matched before.
 _LOOKS_ON = re.compile(r"\(\?[=!>(]|\$|\\[bBZz]|[*+?}]\+")
 
 
@@ -56,7 +56,7 @@ def compile_regex(text: str) -> Regex:
     if not text.strip():
         msg = f"{MARK!r} without an expression matches no file; write one such as {MARK}.*\\.csv"
         raise OptionsError(msg)
-    # Flags change the meaning of letters and spaces; with alternatives there is no single text.
+    # Flags change the meaning of letters and spaces; with alternatives there is no single literal prefix.
     plain = regex.flags == re.compile("", re.DOTALL).flags and not _has_alternatives(text)
     spans = plain and _PART.findall(text)[-2:] in [[".", "*"], [".", "+"]] and not _LOOKS_ON.search(text)
     return Regex(regex, _head(text) if plain else "", re.compile(f"{text[:-1]}*", re.DOTALL) if spans else None)

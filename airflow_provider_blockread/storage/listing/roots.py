@@ -1,4 +1,4 @@
-"""What is inside a source, decided from names and links alone."""
+"""What is inside a source, determined from names and links alone."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.stores import Stores
 
-_FOLDERS = 64  # whose links are resolved once
+_FOLDERS = 64  # whose resolved links are cached
 
 
 def real_uri(uri: str) -> str:
-    """Return the one URI of a place: links of the local disk are resolved, and hosts of servers are normalised."""
+    """Return the unique URI of a place: links on the local disk are resolved, and hosts of servers are normalised."""
     path = uris.local_path(uri)
     return uris.place_of(uri) if path is None else uris.file_uri(os.path.realpath(path))
 
 
 def bounds_of(source: FileSource) -> Bounds:
-    """Return how far links and redirects are followed when the files of a source are read."""
+    """Return the bounds within which links and redirects are followed when the files of a source are read."""
     local = {uri for uri in map(uris.canonical, source.roots) if uris.is_local(uri)}
     inside = sorted(local) if local and source.follow_links == "inside" else None
     return Bounds(link_roots=inside, redirect_hosts=tuple(source.redirect_hosts))
 
 
 class Inside:
-    """The places inside any of some local roots, once all links are resolved, also those in the roots' own paths."""
+    """The places inside any of some local roots, with all links resolved, including those in the roots' own paths."""
 
     def __init__(self, roots: Iterable[str]) -> None:
         """Resolve the roots, given as canonical URIs; those of other stores are ignored."""
@@ -41,7 +41,7 @@ class Inside:
 
     @classmethod
     def of(cls, source: FileSource) -> Self | None:
-        """Return the places inside a source, None if its links may lead anywhere."""
+        """Return the places inside a source, or None if its links may lead anywhere."""
         roots = bounds_of(source).link_roots
         return None if roots is None else cls(roots)
 
@@ -51,7 +51,7 @@ class Inside:
 
 
 class LinkRules:
-    """Which links of a source may be followed: on the local disk, and in stores that resolve links, as over SSH."""
+    """Which links of a source may be followed, on the local disk and in stores that resolve links, such as SFTP."""
 
     def __init__(self, stores: Stores, source: FileSource) -> None:
         self._stores = stores
@@ -94,7 +94,7 @@ class LinkRules:
         return self._real_roots[server]
 
     def _place(self, path: str) -> str:
-        """Return a local path with its links resolved, those of its folder once for many files."""
+        """Return a local path with its links resolved; those of its folder are resolved once for many files."""
         if Path(path).is_symlink():
             return os.path.realpath(path)
         folder, _, name = path.rpartition("/")
@@ -120,9 +120,9 @@ class SourceRoots:
         self._real = {uri: real_uri(uri) for uri in self.uris}
 
     def path_of(self, uri: str) -> str | None:
-        """Return the path of a file below its root, its name if it is the root itself.
+        """Return the path of a file below its root, or its name if it is the root itself.
 
-        None if the source takes no such file, or if a link below the root leads to it.
+        None if the source does not take such a file, or if a link below the root leads to it.
         """
         for root in self.uris:
             relative = uris.relative_to(uri, root)

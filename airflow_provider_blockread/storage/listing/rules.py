@@ -44,15 +44,15 @@ class NameRules:
         return not self._hidden and (name.startswith(_HIDDEN) or name.endswith(_UNFINISHED))
 
     def match_all(self, segments: str) -> bool:
-        """Return True only if all files are taken, checked at once on the segments of their names, a `/` around each.
+        """Return True only if all files are taken, in one check of all segments of their names, each enclosed by `/`.
 
-        If it returns False, some may be taken nevertheless.
+        If it returns False, some may still be taken.
         """
         alike = self._wanted.is_all and self._excluded is None and self._depth is None
         return alike and (self._hidden or not any(sign in segments for sign in _SIGNS))
 
     def marks(self, name: str) -> bool:
-        """Return whether a file of this name is a done-marker, which is listed, but never taken."""
+        """Return whether a file with this name is a done-marker, which is listed, but never taken."""
         return self.marker is not None and self.marker.is_marker(name)
 
     def wants(self, relative: str) -> bool:
@@ -82,15 +82,15 @@ class NameRules:
         return not any(map(self._hides, segments)) and all(map(self.enters, above))
 
     def prunes(self, relative: str) -> bool:
-        """Return whether a listing may skip some of what is below this folder; the root itself is the empty path.
+        """Return whether a listing may skip something below this folder; the root itself is the empty path.
 
-        This is tested with a path that nobody uses: patterns that reach that one reach all.
+        This is tested with a path that nobody uses: patterns that reach it reach all paths.
         """
         if self._excluded is not None and self._excluded.covers_trees:
             return True
         return not self.enters("/".join([relative, _NOBODYS] if relative else [_NOBODYS]))
 
     def matches(self, relative: str) -> bool:
-        """Return whether a listing of the root yields this file, and not as a marker of others."""
+        """Return whether a listing of the root yields this file as one to take, and not as a marker."""
         folder, _, name = relative.rpartition("/")
         return self.reaches(folder) and not self._hides(name) and not self.marks(name) and self.wants(relative)

@@ -1,4 +1,4 @@
-"""Files named by another system: paths of a list, each checked in its store, many at a time."""
+"""Files named by another system: paths in a list, each checked in its store, many at a time."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
 
 
 def _quoted(uri: str, line: bytes) -> str:
-    """Return the beginning of a line for a message; nothing of a file that a link may have led to."""
+    """Return the beginning of a line for a message, but nothing from a file to which a link may have led."""
     path = uris.local_path(uri)
     return "" if path is not None and os.path.realpath(path) != path else f", but {line[:80]!r}"
 
@@ -63,9 +63,9 @@ def _opened(stores: Stores, uri: str) -> BinaryIO:
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file without their ends; a line that is too long is cut off."""
+    """Yield the lines of a file without their ends; a line that is too long is truncated."""
     rest = b""
-    while data := file.read(_LONGEST):  # may come back short; and not every store's files have lines
+    while data := file.read(_LONGEST):  # may come back short; not every store's files iterate over lines
         *whole, rest = (rest + data).split(b"\n")
         yield from whole
         if len(rest) > _LONGEST:
@@ -75,7 +75,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _path(line: bytes, *, is_json: bool) -> str | None:
-    """Return the path of a line, blank for a blank line, None if it contains none."""
+    """Return the path in a line, an empty string for a blank line, or None if there is no path."""
     if len(line) > _LONGEST:
         return None
     try:
@@ -88,7 +88,7 @@ def _path(line: bytes, *, is_json: bool) -> str | None:
 
 
 def path_of(named: object) -> str | None:
-    """Return the path of a text or of an object with a `path`, None of anything else."""
+    """Return a path given as text, or as an object with a `path`, or None for anything else."""
     path = named.get("path") if isinstance(named, Mapping) else named
     return path if isinstance(path, str) and path.strip() else None
 
@@ -96,19 +96,19 @@ def path_of(named: object) -> str | None:
 def named_files(
     stores: Stores, source: FileSource, paths: Iterable[str], held: HeldBack | None = None
 ) -> Iterator[FileVersion]:
-    """Yield the versions of files by their paths, in order; a path that is soon repeated is yielded once.
+    """Yield the versions of files by their paths, in order; a path that is repeated soon is yielded once.
 
     Stores that serve requests in parallel are asked about many files at a time. Patterns and other rules of the source
-    do not apply, since each file was chosen by name; but links lead no further than the source allows.
+    do not apply, since each file was chosen by name, but its bounds for links do.
 
     Args:
         stores: opens the roots.
-        source: its roots hold all paths.
-        paths: what upstream names.
+        source: the source, whose roots must contain all paths.
+        paths: the paths that upstream names.
         held: counts the files that are left out, and why.
 
     Raises:
-        SourceError: if a path is in none of the source's roots, or is not a file.
+        SourceError: if a path is not in any of the source's roots, or is not a file.
         FileMissingError: if nothing is there.
         OptionsError: if a path cannot be addressed.
     """
@@ -150,7 +150,7 @@ def _are_concurrent(stores: Stores, batch: list[str]) -> bool:
 
 
 def _version(stores: Stores, links: LinkRules, uri: str) -> FileVersion | None:
-    """Return the version of a file, None if a link leads out of the source."""
+    """Return the version of a file, or None if a link leads out of the source."""
     try:
         return stores.stat(uri) if links.may_follow(uri) else None
     except FileMissingError as error:

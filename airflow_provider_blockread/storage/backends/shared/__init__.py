@@ -1,1 +1,1 @@
-"""What the files of stores share: base classes, pages of listings, identities of versions, errors of clients."""
+"""Code that the stores share: base classes, pages of listings, identities of versions, errors of clients."""

@@ -1,4 +1,4 @@
-"""Any store that fsspec opens: what its file system does by itself, and no cache of listings."""
+"""Any store that fsspec opens, with the defaults of its file system, and without a cache of listings."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page
 from airflow_provider_blockread.storage.ranges import Fetch, exactly
 
 _NAME = "name"
-_ROUNDS = 5  # at deleting a folder in which others delete, too
+_ROUNDS = 5  # attempts to delete a folder in which others delete, too
 _READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
 
 
 def origin_of(uri: str) -> str:
-    """Return scheme and authority of a canonical URI."""
+    """Return the scheme and authority of a canonical URI."""
     return f"{uris.scheme_of(uri)}://{uris.authority_of(uri)}"
 
 
 class FsspecStore(Store):
-    """A store behind a file system of fsspec. A store with a file of its own overrides what fsspec does not do well.
+    """A store behind a file system of fsspec. Subclasses override what fsspec does not do well.
 
     Args:
-        kind: the class of file system.
+        kind: the class of the file system.
         uri: a canonical URI in the store.
         options: fsspec's options, from the connection.
-        redirect_hosts: where a web server may redirect to, besides itself.
+        redirect_hosts: hosts to which a web server may redirect, besides itself.
     """
 
     def __init__(
@@ -52,8 +52,8 @@ class FsspecStore(Store):
 
         Args:
             uri: a canonical URI in the store.
-            named: the options that follow from its scheme and authority.
-            options: those of the connection.
+            named: the options derived from its scheme and authority.
+            options: the options of the connection.
         """
         return self._kind(**{**named, **options})
 
@@ -64,19 +64,19 @@ class FsspecStore(Store):
 
     @property
     def renames(self) -> bool:
-        """Whether the file system brings a rename of its own, as those with folders do; fsspec's copies and deletes."""
+        """Whether the file system has its own rename, as those with folders do; fsspec's default copies and deletes."""
         return self._kind.mv is not AbstractFileSystem.mv
 
     @property
     def concurrent(self) -> bool:
-        """Whether several threads may ask at once: fsspec runs the requests in a loop of its own."""
+        """Whether several threads may send requests at once: fsspec then runs them in its own event loop."""
         return bool(self._system.async_impl)
 
     def path_of(self, uri: str) -> str:
         """Return the path by which the file system knows a canonical URI.
 
-        fsspec is asked with a plain name instead of the path: in some schemes it takes `?`, `#` and control characters
-        for a URL's, while here a name is its bytes.
+        fsspec maps a plain name instead of the path: in some schemes it would read `?`, `#` and control characters as
+        parts of a URL, while here a name is its bytes.
         """
         folder, slash, path = uri.partition("://")[2].partition("/")
         if not path:
@@ -94,12 +94,12 @@ class FsspecStore(Store):
         return cast("dict[str, object]", self.system.info(path))
 
     def version(self, uri: str, path: str) -> FileVersion | None:
-        """Return the version of a file, None if something else is there."""
+        """Return the version of a file, or None if something else is there."""
         info = self.info(path)
         return from_info(uri, info) if info["type"] == "file" else None
 
     def open_read(self, path: str) -> BinaryIO:
-        """Return a file that fetches several MiB at once, and accepts no answer of another length than requested."""
+        """Return a file that fetches several MiB at once, and refuses answers whose length is not the requested one."""
         file = self.system.open(path, "rb", block_size=_READ_AHEAD, **self.facts(path))
         cache = getattr(file, "cache", None)
         if cache is not None and hasattr(cache, "fetcher") and isinstance(file.size, int):
@@ -107,7 +107,7 @@ class FsspecStore(Store):
         return cast("BinaryIO", file)
 
     def facts(self, path: str) -> dict[str, object]:  # noqa: ARG002 - a store may need it
-        """Return options that save fsspec a request of its own when it opens a file to read."""
+        """Return options that save fsspec an additional request when it opens a file to read."""
         return {}
 
     def open_write(self, path: str) -> BinaryIO:
@@ -119,7 +119,7 @@ class FsspecStore(Store):
         return cast("bytes", self.system.cat_file(path))
 
     def read_head(self, path: str, most: int) -> bytes:
-        """Return the first bytes of a file, at most so many."""
+        """Return up to `most` first bytes of a file."""
         data = bytearray()
         with self.open_read(path) as file:
             while len(data) < most and (piece := file.read(most - len(data))):
@@ -138,11 +138,11 @@ class FsspecStore(Store):
             return
 
     def rename(self, source: str, target: str) -> None:
-        """Rename a file, and replace what has the new name."""
+        """Rename a file, and replace any file with the new name."""
         self.system.mv(source, target)
 
     def put_back(self, source: str, target: str) -> None:
-        """Rename a file to a name that is free; few stores check and rename in one step."""
+        """Rename a file to a name that must be free; few stores check and rename in one step."""
         self.system.invalidate_cache()
         if self.system.exists(target):
             raise FileExistsError(target)
@@ -156,7 +156,7 @@ class FsspecStore(Store):
             self.system.cp_file(source, target)
 
     def place(self, source: str, target: str) -> None:
-        """Rename a file to a name that is free if the store can, so that it keeps its times; otherwise copy it."""
+        """Rename a file to a free name if the store can, so that it keeps its times; otherwise copy it."""
         if self.renames:
             self.put_back(source, target)
         else:
@@ -168,7 +168,7 @@ class FsspecStore(Store):
             self.system.makedirs(path, exist_ok=True)
 
     def names(self, path: str, prefix: str = "") -> Iterator[tuple[str, int]]:
-        """Yield name and size of each file directly in a folder whose name begins so."""
+        """Yield the name and size of each file directly in a folder whose name begins with `prefix`."""
         for info in self.entries(path):
             name = uris.name_of(str(info["name"]))
             if info["type"] == "file" and name.startswith(prefix):
@@ -187,7 +187,7 @@ class FsspecStore(Store):
             try:
                 self.system.rm(path, recursive=True)
             except FileNotFoundError:
-                if self.system.exists(path):  # another process deletes what is in it, and may leave the rest
+                if self.system.exists(path):  # another process is deleting in it, and may not finish
                     continue
             finally:
                 self.system.invalidate_cache()
@@ -195,16 +195,16 @@ class FsspecStore(Store):
         raise FileNotFoundError(path)
 
     def entries(self, path: str) -> list[dict[str, object]]:
-        """Return what the store says about each entry of a folder, in order of their names."""
+        """Return what the store says about each entry of a folder, ordered by name."""
         self.system.invalidate_cache()
         found = self.system.ls(path, detail=True)
-        self.system.invalidate_cache()  # a million entries in a cache would be kept for nothing
+        self.system.invalidate_cache()  # the cache would keep up to a million unused entries
         inside = (info for info in found if str(info["name"]).rstrip("/") != path.rstrip("/"))
         return sorted(inside, key=lambda info: str(info["name"]))
 
 
 def _exact(fetcher: Fetch, size: int, path: str) -> Fetch:
-    """Return a fetch whose answers have the length asked for: a cache takes any answer for the whole."""
+    """Return a fetch that refuses answers of a wrong length, since fsspec's caches accept any answer as complete."""
 
     def fetch(start: int, end: int) -> bytes:
         try:
@@ -237,27 +237,27 @@ class FolderPages(Pages):
         return (self._root + folder).rstrip("/") or self._root
 
     def root(self, uri: str, tail: str) -> tuple[FileVersion | None, bool]:
-        """Return the file that the root is, if it is one, and whether it is a folder."""
+        """Return the root's version, if it is a file, and whether it is a folder."""
         version = self._store.version(uri, self._path)
         if version is not None and tail:
             raise FileNotFoundError(self._path)
         return version, version is None
 
     def version(self, uri: str, name: str) -> FileVersion | None:
-        """Return the version of a file, also of the one that a link leads to."""
+        """Return the version of a file, or of the file to which a link leads."""
         try:
             return self._store.version(uri, self._root + name)
         except FileNotFoundError:
             return None
 
     def addresses(self, name: str) -> bool:
-        """Return whether the file system takes the path of that name for that file."""
+        """Return whether the file system reads the path of a name as exactly that name."""
         path = self._root + name
         return bool(self._store.system._strip_protocol(path) == path)  # noqa: SLF001 - what its calls begin with
 
 
 def entry_of(folder: str, info: Mapping[str, object]) -> Entry:
-    """Return what an info dictionary of fsspec says of an entry of a folder."""
+    """Return the entry of a folder that an info dictionary of fsspec describes."""
     name = folder + uris.name_of(str(info["name"]).rstrip("/"))
     kind = str(info["type"]).lower()
     if kind == "directory":

@@ -1,6 +1,6 @@
-"""What the clients of stores raise, and the error of this package that it becomes, with the place and what to do.
+"""Translates errors of stores' clients into errors of this package, with the place and what to do.
 
-Clients' errors are recognised by names and codes alone, so none of the clients need be installed. Their own text is not
+Clients' errors are recognised only by names and codes, so the clients need not be installed. Their own text is not
 passed on, except for a code or a class's name, since it may quote an address with a key or a token.
 """
 
@@ -57,14 +57,14 @@ _OLDEST = 5  # causes that are checked
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A failure, and the store's own word for it: a code, or a class's name."""
+    """A kind of failure, and the store's own word for it: a code, or a class's name."""
 
     kind: Kind
     word: str
 
 
 def fault_of(error: BaseException) -> Fault | None:
-    """Return the meaning of an error of a store's client, or of one with such a cause; None for any other error."""
+    """Return the meaning of an error that is, or is caused by, an error of a store's client; None for other errors."""
     for cause in _causes(error):
         if _of_client(cause):
             code, status = _code(cause), _status(cause)
@@ -94,7 +94,7 @@ def _code(error: BaseException) -> str:
 
 
 def _status(error: BaseException) -> int:
-    """Return the status of the answer, 0 without one; SFTP's codes are small numbers with another meaning."""
+    """Return the HTTP status of an error, or 0; SFTP's codes are small numbers with another meaning."""
     response = getattr(error, "response", None)
     if isinstance(response, dict):
         found = response.get("ResponseMetadata", {}).get("HTTPStatusCode")
@@ -152,12 +152,12 @@ _OF_THE_SYSTEM: dict[type[OSError], str] = {
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
-class translated:  # noqa: N801 - it reads as a function, and as one takes three times as long
-    """Turn what a store raises about `uri` into an error that names it, and shows nothing that may be secret.
+class translated:  # noqa: N801 - it reads as a function, which would take three times as long
+    """Turn a store's error about `uri` into an error that names it, and does not show anything that may be secret.
 
     Raises:
         FileMissingError: if nothing is there.
-        SourceError: if access is denied, or it is a folder where a file is needed or the other way round.
+        SourceError: if access is denied, or if a folder is there instead of a file, or vice versa.
         TransientError: for any other input or output error.
     """
 
@@ -170,7 +170,7 @@ class translated:  # noqa: N801 - it reads as a function, and as one takes three
         """Enter the body."""
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        """Raise the error of this package instead of one that has one."""
+        """Raise this package's error in place of an error for which there is one."""
         if isinstance(error, Exception) and not isinstance(error, BlockReadError):
             found = as_error(self._uri, error)
             if found is not None:
@@ -178,12 +178,12 @@ class translated:  # noqa: N801 - it reads as a function, and as one takes three
 
 
 def quiet(error: Exception) -> Exception | None:
-    """Return an error that may be shown as a cause; the text of a client about its requests may contain secrets."""
+    """Return the error if it may be shown as a cause, otherwise None: a client's text may contain secrets."""
     return error if fault_of(error) is None else None
 
 
 def as_error(uri: str, error: Exception) -> BlockReadError | None:
-    """Return the error of this package for an error of the system or of a store, None for others."""
+    """Return this package's error for an error of the operating system or of a store, or None for other errors."""
     fault = fault_of(error)
     if fault is not None and not _plainer(error, fault):
         return _error_of(uri, fault)
@@ -195,7 +195,7 @@ def as_error(uri: str, error: Exception) -> BlockReadError | None:
 
 
 def _plainer(error: BaseException, fault: Fault) -> bool:
-    """Return whether the error's own type says more than the client's code below it."""
+    """Return whether the error's own type says more than the underlying code of the client."""
     return isinstance(error, (FileNotFoundError, PermissionError, FileExistsError)) and fault.kind in {
         "failed",
         "refused",
@@ -216,7 +216,7 @@ def system_error(uri: str, error: OSError) -> BlockReadError:
     """Return the error of this package for an error of the operating system."""
     if isinstance(error, FileNotFoundError):
         return _missing(uri)
-    if isinstance(error, PermissionError) or str(error).startswith("Forbidden"):  # as gcsfs says it
+    if isinstance(error, PermissionError) or str(error).startswith("Forbidden"):  # in gcsfs's words
         return _denied(uri, "")
     for kind, says in _OF_THE_SYSTEM.items():
         if isinstance(error, kind):

@@ -41,7 +41,7 @@ def from_info(uri: str, info: Mapping[str, object]) -> FileVersion:
 
 
 def _time(key: str, time: object) -> object:
-    """Return a time as precisely as every request gives it: S3 lists fractions of seconds, but HEAD has none."""
+    """Return a time with the precision that all requests share: S3 lists fractions of seconds, but HEAD does not."""
     if key == "LastModified" and isinstance(time, datetime):
         return time.replace(microsecond=0)
     try:
@@ -53,12 +53,12 @@ def _time(key: str, time: object) -> object:
 
 
 def unquoted(etag: str) -> str:
-    """Return an etag as versions hold it, without the quotes of HTTP and the sign of a weak one."""
+    """Return an etag as versions hold it, without HTTP's quotes and the sign of a weak etag."""
     return etag.removeprefix("W/").strip('"')
 
 
 def _nanoseconds(time: object) -> int:
-    """Return a time to the microsecond: a float holds no more, and both forms must give the same version."""
+    """Return a time in ns, rounded to the microsecond: floats are not more precise, and all forms must be equal."""
     if isinstance(time, str):
         try:
             time = datetime.fromisoformat(time)

@@ -1,4 +1,4 @@
-"""What a store may do beside reading and writing files, and how a file is deleted only if it is the version seen."""
+"""What stores can do besides reading and writing files, and how a file is deleted only if it is a certain version."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from airflow_provider_blockread.storage.ranges import Fetch
 
 
 class Store(ABC):
-    """What the local disk and the stores of fsspec have in common; paths are a store's own, and so are its errors.
+    """What the local disk and the stores of fsspec have in common; paths and errors are in the store's own form.
 
     Attributes:
-        has_tags: its files have tags that can be set.
+        has_tags: whether its files have tags that can be set.
     """
 
     has_tags: bool = False
 
     @classmethod
     def table_options(cls, options: Mapping[str, Any]) -> dict[str, str] | None:  # noqa: ARG003 - other stores need them
-        """Return the options of a connection as the Rust library object_store names them, which tables are written by.
+        """Return a connection's options under the names of the Rust library object_store, which writes tables.
 
-        None if a table cannot be in this store, which has no atomic commit.
+        None if tables cannot be in this store, because it has no atomic commit.
         """
         return None
 
     @property
     @abstractmethod
     def renames(self) -> bool:
-        """Whether a file is renamed in one step, and stays the version that it was; otherwise it is copied."""
+        """Whether a file is renamed in one step, and keeps its version; otherwise it is copied."""
 
     @abstractmethod
     def version(self, uri: str, path: str) -> FileVersion | None:
-        """Return the version of a file, None if something else is there."""
+        """Return the version of a file, or None if something else is there."""
 
     @abstractmethod
     def remove(self, path: str) -> None:
@@ -46,14 +46,14 @@ class Store(ABC):
 
     @abstractmethod
     def rename(self, source: str, target: str) -> None:
-        """Rename a file, and replace what has the new name."""
+        """Rename a file, and replace any file with the new name."""
 
     @abstractmethod
     def put_back(self, source: str, target: str) -> None:
-        """Rename a file to a name that is free; raises FileExistsError if it is not."""
+        """Rename a file to a name that must be free; raises FileExistsError if it is not."""
 
     def pinned(self, path: str, etag: str | None) -> Fetch | None:  # noqa: ARG002 - other stores need both
-        """Return what fetches ranges of one version of a file; None if the store cannot compare versions."""
+        """Return a function to fetch ranges of one version of a file, or None if the store cannot compare versions."""
         return None
 
     def delete_if(self, path: str, etag: str | None) -> bool | None:  # noqa: ARG002 - as above
@@ -61,22 +61,22 @@ class Store(ABC):
         return None
 
     def tag(self, path: str, tags: Mapping[str, str]) -> None:  # noqa: B027 - other stores have no tags
-        """Add tags to those of a file, in a store that `has_tags`."""
+        """Add tags to a file, and keep its other tags, in a store that `has_tags`."""
 
     def real_path(self, path: str) -> str | None:  # noqa: ARG002 - as above
-        """Return a path with all links in it resolved; None if the store resolves none, or is the local disk."""
+        """Return a path with all links resolved, or None if the store does not resolve links, or is the local disk."""
         return None
 
     def block_size(self, path: str) -> int:  # noqa: ARG002 - as above
-        """Return the bytes of a block of the store that holds this file; asked of a store whose scheme `has_blocks`."""
+        """Return the store's block size for this file, in bytes; called only if the store's scheme `has_blocks`."""
         return STORE_BLOCK
 
     def delete_version(self, path: str, version: FileVersion) -> bool:
-        """Delete a file only if it is still the version seen, and return whether it was.
+        """Delete a file only if it is still this version, and return whether it was.
 
         An object store compares the version itself. A store that renames gives the file a hidden name beside it, which
-        follows from its path and version, looks at it there, and deletes it or renames it back; if that is cut off,
-        `finish_delete` does the rest. Any other store deletes what is there.
+        is derived from its path and version, checks it there, and deletes it or renames it back; if interrupted, this
+        is completed by `finish_delete`. Any other store deletes what is there.
         """
         deleted = self.delete_if(path, version.etag)
         if deleted is not None:
@@ -92,10 +92,10 @@ class Store(ABC):
         return done is not False
 
     def finish_delete(self, path: str, version: FileVersion) -> bool | None:
-        """Finish a `delete_version` that was cut off: whether the file was this version; None if there was none.
+        """Finish an interrupted `delete_version`; return whether the file was this version, or None if none was begun.
 
         Raises:
-            SourceError: if it was another version, and a third file is in its place now.
+            SourceError: if it was another version, and a third file is now in its place.
         """
         if not self.renames:
             return None
@@ -108,7 +108,7 @@ class Store(ABC):
             self.remove(aside)
             return True
         try:
-            if self.version(version.path, path) == found and found is not None:  # it had its name back already
+            if self.version(version.path, path) == found and found is not None:  # it already had its name back
                 self.remove(aside)
                 return False
         except FileNotFoundError:
@@ -130,5 +130,5 @@ class Store(ABC):
 
 
 def _aside(path: str, version: FileVersion) -> str:
-    """Return the hidden name beside a file, which no listing takes for a file that landed."""
+    """Return the hidden name beside a file, which listings skip."""
     return f"{path.rpartition('/')[0]}/.{digest(version.path, version_digest(version))}.tmp"

@@ -18,21 +18,21 @@ from airflow_provider_blockread.storage.backends.shared.pages import Pages
 from airflow_provider_blockread.storage.ranges import Fetch
 
 _Answer = TypeVar("_Answer")
-_OTHER = frozenset({"PreconditionFailed", "ConditionNotMet", "status 412"})  # words for: it is another version
-_UNKNOWN = frozenset({"NotImplemented", "status 501"})  # and for a condition that a service does not know
+_OTHER = frozenset({"PreconditionFailed", "ConditionNotMet", "status 412"})  # the object is another version
+_UNKNOWN = frozenset({"NotImplemented", "status 501"})  # the service does not support the condition
 
 
 class ObjectStore(FsspecStore):
     """A store of objects: nothing is renamed, and requests can be bound to a version.
 
-    So what is read of a version is that version's bytes, however often the object is overwritten and restored between
-    two reads.
+    Thus all reads of a version return that version's bytes, however often the object is overwritten and restored
+    between two reads.
     """
 
     renames = False
 
     def names(self, path: str, prefix: str = "") -> Iterator[tuple[str, int]]:
-        """Yield name and size of each file directly in a folder whose name begins so; the server leaves others out."""
+        """Yield the name and size of each file directly in a folder whose name begins with `prefix`."""
         if not prefix:
             yield from super().names(path)
             return
@@ -51,7 +51,7 @@ class ObjectStore(FsspecStore):
 
     @abstractmethod
     async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
-        """Return the bytes [start, end) on the condition that the object is this version; `require_version` of it."""
+        """Return the bytes [start, end) on the condition that the object is this version; calls `require_version`."""
 
     def delete_if(self, path: str, etag: str | None) -> bool | None:
         """Delete an object if it is this version, and return whether it was; None if the server cannot compare."""
@@ -59,7 +59,7 @@ class ObjectStore(FsspecStore):
             return None
         try:
             sync(self.system.loop, self.delete_object, path, etag)
-        except FileExistsError:  # what the clients of S3 and Google raise then
+        except FileExistsError:  # raised by the clients of S3 and Google
             return False
         except Exception as error:
             word = fault.word if (fault := fault_of(error)) else ""
@@ -73,18 +73,18 @@ class ObjectStore(FsspecStore):
         return True
 
     def pinned(self, path: str, etag: str | None) -> Fetch | None:
-        """Return what fetches ranges of one version of an object."""
+        """Return a function that fetches ranges of one version of an object."""
         if etag is None:
             return None
         return lambda start, end: cast("bytes", sync(self.system.loop, self.read_range, path, etag, start, end))
 
 
 def require_version(path: str, found: str, planned: str) -> None:
-    """Make sure that an answer is of the planned version, since some servers ignore the condition.
+    """Make sure that an answer is from the planned version, since some servers ignore the condition.
 
     Raises:
-        SourceError: if the answer does not say its version.
-        FileChangedError: if it is another version.
+        SourceError: if the answer does not state its version.
+        FileChangedError: if it is from another version.
     """
     if not found:
         msg = f"{path}: the server does not say which version its answer is of; copy the file to a store that does"
@@ -101,7 +101,7 @@ class ObjectPages(Pages):
     """The listings below a path of a bucket or container, in order of keys.
 
     Attributes:
-        size: how many entries a page holds at most.
+        size: the maximum number of entries in a page.
     """
 
     width = 8
@@ -115,10 +115,10 @@ class ObjectPages(Pages):
         self._root = f"{key}/" if key else ""
 
     def root(self, uri: str, tail: str) -> tuple[FileVersion | None, bool]:
-        """Return the object of the root's own name, if it is a file, and whether the root is a folder.
+        """Return the object with the root's own name, if it is a file, and whether the root is a folder.
 
-        The root is a folder if there are keys below it; an empty object of its name only stands for the folder then.
-        With a slash behind it, the root is never the object.
+        The root is a folder if there are keys below it; an empty object of its name then only represents the folder.
+        With a trailing slash, the root is never the object.
 
         Raises:
             FileNotFoundError: if there is neither.
@@ -127,7 +127,7 @@ class ObjectPages(Pages):
         if len(tail) > 1:
             msg = f"{uri}{tail} ends in a folder without a name, which cannot be a root; name the one above it, {uri}/"
             raise OptionsError(msg)
-        whole = not self._root  # a bucket: to stat it may take other rights than to list it
+        whole = not self._root  # a bucket, for which stat may need other rights than a listing
         if (whole or tail) and (self._has_keys() or whole):
             return None, True
         info = self._store.info(f"{self._bucket}/{self._root[:-1]}")
@@ -140,7 +140,7 @@ class ObjectPages(Pages):
         try:
             folder = self._has_keys()
         except Exception as error:
-            if file.size and isinstance(as_error(uri, error), SourceError):  # it may be read, and not be listed
+            if file.size and isinstance(as_error(uri, error), SourceError):  # it may be readable, but not listable
                 return file, False
             raise
         return (None if folder and not file.size else file), folder
@@ -173,18 +173,18 @@ class ObjectPages(Pages):
         return self._store.version(uri, f"{self._bucket}/{self._root}{name}")
 
     def addresses(self, name: str) -> bool:
-        """Return whether the store's client takes the path of that name for its key."""
+        """Return whether the store's client reads the path of a name as exactly that key."""
         path, key = f"{self._bucket}/{self._root}{name}", self._root + name
         stripped = self._system._strip_protocol(path)  # noqa: SLF001 - what each of its calls begins with
         return bool(tuple(self._system.split_path(stripped)[:2]) == (self._bucket, key))
 
 
 def stands_for_folder(metadata: object) -> bool:
-    """Return whether the metadata of a blob mark it as a folder, whose files have names of their own."""
+    """Return whether the metadata of a blob mark it as a folder, whose files are separate blobs."""
     known = {key.lower(): value for key, value in metadata.items()} if isinstance(metadata, Mapping) else {}
     return "true" in {str(known.get(key)).lower() for key in ("hdi_isfolder", "is_directory")}
 
 
 def renamed(options: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, str]:
-    """Return those options that are set, by another library's names."""
+    """Return the options that are set, under another library's names."""
     return {to: str(options[name]) for name, to in names.items() if options.get(name)}

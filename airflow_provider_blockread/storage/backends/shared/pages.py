@@ -1,4 +1,4 @@
-"""What a store's listing comes in: pages of entries, each with a cursor to the next."""
+"""Pages of a store's listing: entries, with a cursor to the next page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Entry(NamedTuple):
     """A file or folder; `name` is relative to the root, a folder's ends with `/`."""
 
     name: str
-    size: int | None = None  # None for a folder, and for a file whose version takes a request of its own
+    size: int | None = None  # None for a folder, and for a file whose version needs a separate request
     mtime_ns: int = 0
     etag: str | None = None
     folder: bool = False
@@ -29,9 +29,9 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Entries in the listing's order as one column per field, and the cursor of the next page; None after the last.
+    """Entries in the listing's order as one column per field, and the cursor of the next page, None after the last.
 
-    Columns cost the garbage collector nothing, whereas it would traverse an object for each entry.
+    Unlike one object per entry, columns need not be traversed by the garbage collector.
     """
 
     names: Sequence[str]
@@ -65,11 +65,11 @@ class Pages(ABC):
 
     Attributes:
         width: folders that may be listed at the same time; 0 if only the caller's own thread may ask.
-        flat: a folder can be listed together with everything below it.
-        by_name: set if the files of a folder must come in the order of their names, since markers lie beside them;
-            most stores list so anyway.
-        folder_links: an entry without a size may be a link to a folder.
-        seconds: how long a page may take; not every client gives up by itself.
+        flat: whether a folder can be listed together with everything below it.
+        by_name: set if the files of a folder must be listed in order of their names, because of markers beside them;
+            most stores do so anyway.
+        folder_links: whether an entry without a size may be a link to a folder.
+        seconds: how long a page may take; not every client has its own timeout.
     """
 
     width = 4
@@ -80,12 +80,12 @@ class Pages(ABC):
 
     @abstractmethod
     def page(self, folder: str, cursor: str | None, *, flat: bool) -> Page:
-        """Return a page of a folder as the store gives it; retries are left to the caller.
+        """Return a page of a folder from the store; retries are left to the caller.
 
         Args:
-            folder: its path relative to the root and a `/`, empty for the root itself.
-            cursor: where the page begins, from the page before; None for the first.
-            flat: list all files below it, and no folders.
+            folder: its path relative to the root with a trailing `/`, or empty for the root itself.
+            cursor: where the page begins, from the previous page; None for the first page.
+            flat: list all files below the folder, and no folders.
         """
 
     @abstractmethod
@@ -94,16 +94,16 @@ class Pages(ABC):
 
         Args:
             uri: the root's canonical URI.
-            tail: the slashes behind it as the source names it; with any, only a folder is meant.
+            tail: trailing slashes in the source's spelling; with any, only a folder is meant.
 
         Raises:
             FileNotFoundError: if there is neither.
-            OptionsError: if the store has no place of this name.
+            OptionsError: if the store cannot have a place with this name.
         """
 
     @abstractmethod
     def version(self, uri: str, name: str) -> FileVersion | None:
-        """Return the version of a file whose entry has no size, None if it is not a file.
+        """Return the version of a file whose entry has no size, or None if it is not a file.
 
         Raises:
             FolderLinkError: if it is a link to a folder.
@@ -111,4 +111,4 @@ class Pages(ABC):
 
     @abstractmethod
     def addresses(self, name: str) -> bool:
-        """Return whether the store's client reads the path of that name as that name and no other."""
+        """Return whether the store's client reads the path of a name as exactly that name."""
