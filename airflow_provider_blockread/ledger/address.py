@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL
 from airflow_provider_blockread.errors import OptionsError
 
 _FORMS = "sqlite:////folder/file.db or postgresql://user@host/database"
-# A password ends at the first @, so that a second one would make the rest of it a part of the host.
+# A password ends at the first @, so a second @ would make the rest of the password a part of the host.
 _SECOND_AT = re.compile(r"[^:/]*://[^:/]*:[^@]*@.*@", re.DOTALL)
 
 
@@ -20,7 +20,7 @@ def parse_address(text: str) -> URL:
     """Return the URL of a ledger.
 
     Raises:
-        OptionsError: when it is malformed or of another database; the message shows no part of a password.
+        OptionsError: when it is malformed or names another kind of database; the message shows no part of a password.
     """
     if _SECOND_AT.match(text):
         msg = "the ledger's URL has a second @: write one that belongs to the user or the password as %40"
@@ -28,7 +28,7 @@ def parse_address(text: str) -> URL:
     try:
         url = make_url(text)
     except (exc.ArgumentError, ValueError):
-        # The text may hold a password: keep it out of the message and of its cause.
+        # The text may contain a password: keep it out of the message and its cause.
         msg = f"the ledger's URL cannot be parsed; write {_FORMS}"
         raise OptionsError(msg) from None
     if url.drivername in {"postgres", "postgresql"}:
@@ -53,7 +53,7 @@ def _check_file(url: URL) -> None:
 
 
 def file_of(url: URL) -> Path | None:
-    """Return the file of an embedded ledger, None for one on a server."""
+    """Return the file of an embedded ledger, or None for a ledger on a server."""
     if url.get_backend_name() != "sqlite":
         return None
     name = str(url.database)

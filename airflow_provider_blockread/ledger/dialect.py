@@ -1,4 +1,4 @@
-"""What differs between SQLite and PostgreSQL, all of it."""
+"""All differences between SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from sqlalchemy.sql.dml import Insert
 from airflow_provider_blockread.ledger.schema.columns import Digest, short_text
 
 _BUSY_TIMEOUT_S = 60
-_POLL_MS = 8  # SQLite looks 1, 2 and 5 ms after each other then
-_LONG_S = 0.05  # of a transaction that kept others waiting
-_TURN_S = 0.01  # what others need to get their turn
+_POLL_MS = 8  # SQLite then polls after 1, 2 and 5 ms
+_LONG_S = 0.05  # length of a transaction that kept others waiting
+_TURN_S = 0.01  # that others need to get their turn
 _CONNECT_TIMEOUT_S = 10
 _SQLITE_SETTINGS = (
     f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_S * 1000}",
     "PRAGMA foreign_keys = ON",
-    "PRAGMA synchronous = FULL",  # a commit that a power cut undid would have its published files read again
-    "PRAGMA cache_size = -32768",  # KiB; the default of 2 MB makes a million digests thrash, more is no help
+    "PRAGMA synchronous = FULL",  # if a power failure undid a commit, published files would be read again
+    "PRAGMA cache_size = -32768",  # KiB; with the default of 2 MB a million digests thrash; more does not help
     "PRAGMA wal_autocheckpoint = 8192",  # pages, 32 MiB; checkpoints of the default 4 MiB cost a third of a listing
 )
 _ROWS_A_STATEMENT = 250
@@ -72,13 +72,13 @@ def prepare_engine(url: URL) -> Engine:
 
 
 def prepare_upgrade(engine: Engine) -> None:
-    """Set what lives in the database file itself: on SQLite, the write-ahead log, so that readers never block."""
+    """Make the settings that the database file stores: on SQLite, the write-ahead log, so that readers never block."""
     if engine.dialect.name != "sqlite":
         return
     connection = engine.raw_connection()
     try:
         cursor = connection.cursor()
-        # Two processes that create the file at once would collide here: the switch does not wait for a lock.
+        # Two processes that create the file at once would collide here, since the switch does not wait for a lock.
         cursor.execute("BEGIN IMMEDIATE")
         cursor.execute("COMMIT")
         cursor.execute("PRAGMA journal_mode = WAL")
@@ -88,7 +88,7 @@ def prepare_upgrade(engine: Engine) -> None:
 
 
 def lock_upgrade(connection: Connection) -> None:
-    """Make other upgrades wait until this transaction ends; on SQLite, writing alone does that."""
+    """Make other upgrades wait until this transaction ends; on SQLite, a write transaction already does that."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
 
@@ -101,17 +101,17 @@ def insert_or_ignore(connection: Connection, table: Table) -> Insert:
 
 
 def among(connection: Connection, column: ColumnElement[Any], values: Iterable[int | str]) -> ColumnElement[bool]:
-    """Return the condition that a column of numbers or digests is one of these, given to the database as one value.
+    """Return the condition that a column of numbers or digests has one of these values, passed as one parameter.
 
-    SQLAlchemy binds each value of a list by itself, which for thousands takes longer than the database does.
+    SQLAlchemy binds each value of a list separately, which for thousands takes longer than the database itself.
     """
     if connection.dialect.name == "postgresql":
         kind = column.type.load_dialect_impl(connection.dialect) if isinstance(column.type, Digest) else column.type
-        # As text, which needs no quotes: drivers look at every value of a list.
+        # As text, in which these values need no quotes, since drivers inspect every value of a list.
         return column == any_(cast(literal(f"{{{','.join(map(str, values))}}}"), postgresql.ARRAY(kind)))
     if not isinstance(column.type, Digest):
         return column.in_(select(_each(values)))
-    # One after the other in a blob. A function of Python for each would compete with the thread that lists.
+    # Concatenated in a blob. A Python function called for each row would compete with the thread that lists.
     blob = bytes.fromhex("".join(map(str, values)))
     return column.in_(select(func.substr(literal(blob), _each(range(1, len(blob), _DIGEST_BYTES)), _DIGEST_BYTES)))
 
@@ -123,8 +123,8 @@ def _each(values: Iterable[int | str]) -> ColumnElement[Any]:
 def insert_many(connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> None:
     """Insert many rows, given in the order of the columns and in the driver's own types.
 
-    SQLAlchemy turns every value of every row by itself, which for a large listing takes longer than the database does;
-    and many rows in one statement take the database two thirds of what they take one by one.
+    SQLAlchemy converts every value separately, which for a large listing takes longer than the database itself; and
+    many rows in one statement take the database two thirds of the time that they take one by one.
     """
     if connection.dialect.name == "postgresql":
         _copy(connection, f"COPY {table.name} ({', '.join(columns)}) FROM STDIN", rows)
@@ -143,19 +143,19 @@ def _copy(connection: Connection, statement: str, rows: Iterable[tuple[Any, ...]
         with driver.cursor() as cursor, cursor.copy(statement) as copy:
             for row in rows:
                 copy.write_row(row)
-    except driver.Error as error:  # what SQLAlchemy makes of its own statements' errors
+    except driver.Error as error:  # converted as SQLAlchemy does for its own statements
         raise exc.DBAPIError.instance(statement, None, error, driver.Error) from error
 
 
 def driver_digest(connection: Connection) -> Callable[[str], object]:
-    """Return what turns the digest of a path into the driver's own value, for `insert_many`."""
+    """Return a function that converts the digest of a path to the driver's own value, for `insert_many`."""
     return bytes.fromhex if connection.dialect.name == "sqlite" else str
 
 
 def text_digests(connection: Connection) -> Callable[[Any, int], tuple[str, str]]:
-    """Return what turns the driver's own values of a path's and a version's digest into text, for many rows.
+    """Return a function that converts the driver's values of a path's and a version's digest to text, for many rows.
 
-    SQLAlchemy's own way through a column's type takes longer than all else about a row.
+    SQLAlchemy's own conversion by a column's type takes longer than everything else for a row.
     """
     of_path = bytes.hex if connection.dialect.name == "sqlite" else _without_dashes
 
@@ -170,13 +170,13 @@ def _without_dashes(uuid: str) -> str:
 
 
 def _configure_postgres(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
-    """Let psycopg give digests as text, rather than make an object of each that is text again in the end."""
+    """Let psycopg return digests as text, rather than as objects that are converted to text later."""
     text_oid = connection.adapters.types["text"].oid
     connection.adapters.register_loader("uuid", connection.adapters.get_loader(text_oid, _AS_TEXT))
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    connection.isolation_level = None  # the driver would begin transactions by itself, and only deferred ones
+    connection.isolation_level = None  # the driver itself would begin transactions, and only deferred ones
     for setting in _SQLITE_SETTINGS:
         connection.execute(setting)
 
@@ -187,9 +187,9 @@ def _begin_sqlite(connection: Connection) -> None:
         return
     raw: Any = connection.connection.driver_connection
     lasting = connection.get_execution_options().get("blockread_lasting", True)
-    raw.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")  # inside of a transaction it would be late
-    # A deferred transaction that writes later fails at once when another one wrote in between; this one waits. SQLite's
-    # own handler polls less and less often, at last every 100 ms, and would miss the gaps between a listing's batches.
+    raw.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")  # too late inside a transaction
+    # A deferred transaction that writes later fails at once if another one wrote in between; this one waits. SQLite's
+    # own handler polls less and less often, finally every 100 ms, and would miss the gaps between a listing's batches.
     deadline = time.monotonic() + _BUSY_TIMEOUT_S
     raw.execute(f"PRAGMA busy_timeout = {_POLL_MS}")
     try:
@@ -210,13 +210,13 @@ def _begun(raw: sqlite3.Connection, deadline: float) -> bool:
 
 
 def wait_for_no_disk(connection: Connection) -> None:
-    """Do not let this transaction's commit wait for the disk; for SQLite this is set when it begins."""
+    """Do not let this transaction's commit wait for the disk; on SQLite this is set when it begins."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL synchronous_commit TO off"))
 
 
 def use_indexes(connection: Connection) -> None:
-    """Let this transaction find rows by index: for a few thousand digests PostgreSQL would read a million rows."""
+    """Make this transaction find rows by index: for a few thousand digests PostgreSQL would scan a million rows."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL enable_seqscan TO off"))
 
@@ -224,15 +224,15 @@ def use_indexes(connection: Connection) -> None:
 def pass_over_dead(connection: Connection) -> None:
     """Disable bitmap scans in this transaction, so that PostgreSQL marks entries of dead rows and later skips them.
 
-    After a million files were taken, the index of pending files is full of dead entries until the next vacuum, and each
-    bitmap scan, which PostgreSQL prefers, visits them again.
+    After a million files have been taken, the index of pending files is full of dead entries until the next vacuum, and
+    each bitmap scan, which PostgreSQL prefers, visits them again.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SET LOCAL enable_bitmapscan TO off"))
 
 
 def give_way(connection: Connection, began: float) -> None:
-    """Let others write, after a transaction that began at this monotonic time and was long; only SQLite needs it."""
+    """Pause for other writers after a long transaction, which began at this monotonic time; only SQLite needs it."""
     if connection.dialect.name == "sqlite" and time.monotonic() - began > _LONG_S:
         time.sleep(_TURN_S)
 
@@ -245,7 +245,7 @@ def text_before_slash(connection: Connection, column: ColumnElement[Any]) -> Col
 
 
 def day_of(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[str]:
-    """Return the day of a stored time in UTC, as `2026-11-22`."""
+    """Return the day of a stored time in UTC, such as `2026-11-22`."""
     if connection.dialect.name == "sqlite":
         return func.substr(column, 1, 10)
     return func.to_char(func.timezone("UTC", column), "YYYY-MM-DD")

@@ -13,7 +13,7 @@ from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
 
-#: Files per transaction: some tens of milliseconds, so that no process waits long, on a busy host either.
+#: Files per transaction: some tens of milliseconds, so that other processes do not wait long, even on a busy host.
 BATCH_FILES = 5_000
 _NAMED = 10  # feeds that a message names
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 def find_feed(connection: Connection, name: str) -> int | None:
-    """Return the feed's id; None where no listing or plan has named it yet."""
+    """Return the feed's id, or None if no listing or plan has named it yet."""
     found = connection.scalar(select(feeds.c.id).where(feeds.c.name == name))
     return None if found is None else int(found)
 
@@ -30,7 +30,7 @@ def require_feed(ledger: Ledger, name: str) -> int:
     """Return the feed's id.
 
     Raises:
-        OptionsError: when the ledger knows no such feed; some that it knows are named.
+        OptionsError: when the ledger knows no such feed; the message names some feeds that it knows.
     """
     with ledger.reading() as connection:
         found = find_feed(connection, name)
@@ -43,7 +43,7 @@ def require_feed(ledger: Ledger, name: str) -> int:
 
 
 def open_feed(ledger: Ledger, name: str) -> int:
-    """Return the feed's id; an unknown feed is created."""
+    """Return the feed's id, after creating an unknown feed."""
     with ledger.reading() as connection:
         found = find_feed(connection, name)
     if found is not None:
@@ -56,7 +56,7 @@ def open_feed(ledger: Ledger, name: str) -> int:
 def lock_feed(connection: Connection, feed_id: int) -> None:
     """Make other listings and plans of the feed wait until this transaction ends.
 
-    They change the same files in different orders; without the lock PostgreSQL would find deadlocks.
+    They change the same files in different orders, which without the lock would lead to deadlocks in PostgreSQL.
     """
     connection.execute(select(feeds.c.id).where(feeds.c.id == feed_id).with_for_update(key_share=True))
 

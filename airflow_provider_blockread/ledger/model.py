@@ -1,4 +1,4 @@
-"""What the ledger takes and gives: frozen values, no connection behind them.
+"""What the ledger takes and returns: frozen values that are independent of connections.
 
 Sizes and `bytes` are bytes, times are aware and UTC, epochs and generations count from 1, groups from 0.
 """
@@ -30,7 +30,7 @@ class Discovered:
     too_old: int = 0  # left out by `max_age`
     samples: tuple[str, ...] = ()  # some paths of the ignored ones
     untimed_samples: tuple[str, ...] = ()
-    cut_short: tuple[str, ...] = ()  # read in part, and modified since: the rest of what they were is gone
+    cut_short: tuple[str, ...] = ()  # read in part, and modified since, so that the rest is gone
     held_back: Mapping[str, int] = field(default_factory=dict)  # files that the listing did not show, by reason
 
 
@@ -46,17 +46,17 @@ class FilePart:
 
 
 class PendingFile(NamedTuple):
-    """A file version that no window has taken, or of which windows have taken the parts before this one."""
+    """A file version that no window has taken, or of which windows have taken the preceding parts."""
 
     file: int
     version: FileVersion
-    part: FilePart | None = None  # that the window reads; None where it reads all of the file
+    part: FilePart | None = None  # that the window reads; None for the whole file
     late: bool = False  # its time is outside the planned interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateFiles:
-    """Pending files of intervals that are planned already, and the keys of some of their windows."""
+    """Pending files of intervals that are already planned, and the keys of some of their windows."""
 
     files: int = 0
     windows: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class LateFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewWindow:
-    """A plan about to be frozen; its manifest is written already."""
+    """A plan about to be frozen, whose manifest is already written."""
 
     id: str  # blocks.ids.window_id(feed, key)
     feed: str
@@ -78,10 +78,10 @@ class NewWindow:
     options: dict[str, Any]  # of the first generation
     clear_number: int
     owner: str
-    run: str | None = None  # of Airflow, that asked for it
-    interval_ns: tuple[int, int] | None = None  # the times whose files it takes, half-open
-    parts: Sequence[FilePart] = ()  # of the files that it does not read whole
-    readers: int | None = None  # tasks that may read it at once, those of all groups together
+    run: str | None = None  # the Airflow run that requested it
+    interval_ns: tuple[int, int] | None = None  # the times of the files that it takes, half-open
+    parts: Sequence[FilePart] = ()  # of files that it only partly reads
+    readers: int | None = None  # tasks that may read it at once, in all groups together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +103,10 @@ class Window:
     created_at: datetime
     plan_hash: str  # of the manifest that it was planned with
     heartbeat_at: datetime  # of the planner
-    pruned_at: datetime | None = None  # since when its detail is gone
-    readers: int | None = None  # tasks that may read it at once; None for any number
+    pruned_at: datetime | None = None  # since when its details are gone
+    readers: int | None = None  # tasks that may read it at once; None for no limit
     scan_epoch: int = 0  # of the newest try to scan it
-    scanned_at: datetime | None = None  # when that try had found its states
+    scanned_at: datetime | None = None  # when that try had found the states
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,20 +120,20 @@ class Generation:
     options: dict[str, Any]
     options_digest: str
     clear_number: int
-    run: str | None  # of Airflow, that asked for it
+    run: str | None  # the Airflow run that requested it
     publish_epoch: int
     publish_owner: str | None  # who proves or publishes it
     publish_heartbeat_at: datetime | None
-    table_version: str | None  # that publishing made, where the sink is a table
-    schema_changes: str | None  # that it made to the table, in words
+    table_version: str | None  # made by publishing, if the sink is a table
+    schema_changes: str | None  # made to the table by publishing, in words
     sums: Sums
     error: str | None
     created_at: datetime
     proven_at: datetime | None
     published_at: datetime | None
-    manifest_uri: str | None = None  # of its own plan, where it reads newer versions; None for the window's
+    manifest_uri: str | None = None  # of its own plan, if it reads newer versions; None for the window's
     manifest_hash: str | None = None
-    given_up_by: str | None = None  # who did, of a rebuild or verification that was not finished
+    given_up_by: str | None = None  # by whom, for a rebuild or verification that was not finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,14 +150,14 @@ class GroupRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """A group of a generation: its plan, its newest attempt, and what a done one reported."""
+    """A group of a generation: its plan, its newest attempt and, if that is done, what it reported."""
 
     ref: GroupRef
     state: str  # pending | running | done | failed
     epoch: int
     owner: str | None
     heartbeat_at: datetime | None
-    stale_after_s: float  # without a heartbeat, after which the owner is taken for dead
+    stale_after_s: float  # without a heartbeat, after which the owner counts as dead
     clear_number: int
     planned: BlockGroup
     records: int
@@ -170,9 +170,9 @@ class Group:
     started_at: datetime | None
     finished_at: datetime | None
     spec_hash: str | None = None  # of the newest attempt's job specification, if its driver may outlive its owner
-    application: str | None = None  # its id on Spark, or the driver's on its cluster; None until that is known
-    holder: int = 0  # which of the tries that waited for the newest attempt, one after another, holds it
-    blocks_done: int = 0  # by the newest attempt so far, as its driver says; these counts are only shown
+    application: str | None = None  # its id on Spark, or the driver's on its cluster; None until known
+    holder: int = 0  # which of the successive tries that waited for the newest attempt holds it
+    blocks_done: int = 0  # by the newest attempt so far, as its driver says; these counts are only for display
     records_done: int = 0
     bad_records_done: int = 0
     bytes_done: int = 0
@@ -182,7 +182,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """The right to run a group, until another attempt holds a higher epoch, or a later try has adopted this one.
+    """The right to run a group, until another attempt has a higher epoch, or a later try has adopted this attempt.
 
     `excluded` are file ids to leave out; `holder` distinguishes the tries that have held one epoch.
     """
@@ -200,7 +200,7 @@ class Backlog:
 
     files: int = 0
     bytes: int = 0
-    oldest_ns: int | None = None  # the time by which the first of them is selected, ns since the epoch
+    oldest_ns: int | None = None  # the selection time of the first of them, ns since the epoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,10 +218,10 @@ class GroupOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Publication:
-    """The right to prove and publish a generation, until another attempt holds a higher epoch.
+    """The right to prove and publish a generation, until another attempt has a higher epoch.
 
-    `state` is the generation's when it was claimed: `reading` or `proven` (prove it), `publishing` (carry on with the
-    journal), `published` or `verified` (nothing is left to do).
+    `state` is the generation's state when it was claimed: `reading` or `proven` (prove it), `publishing` (continue with
+    the journal), `published` or `verified` (nothing is left to do).
     """
 
     window: str
@@ -236,7 +236,7 @@ class Publication:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
-    """One step of publishing: `add` brings source to target, `remove` takes target away."""
+    """One step of publishing: `add` moves source to target, `remove` removes target."""
 
     seq: int
     kind: str  # output | quarantine | commit, of a table
@@ -254,12 +254,12 @@ class Withdrawal:
     window: str
     files: str  # pending | excluded
     who: str
-    finished_at: datetime | None = None  # none: output may still be there, and files not moved
+    finished_at: datetime | None = None  # None: output may still be there, and files may not have moved yet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A command that goes over windows one after another; repeated before its end, it is the same one."""
+    """A command that processes windows one after another; if it is repeated before its end, it is the same request."""
 
     id: int
     action: str  # rebuild | reprocess

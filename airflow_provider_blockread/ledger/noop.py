@@ -1,7 +1,7 @@
-"""Ledgers that forget: each belongs to one run, whose steps share it, and knows nothing of other runs.
+"""Ledgers without a memory: each belongs to one run, whose steps share it, and knows nothing about other runs.
 
-All have one identity, so that a run may publish beside what earlier ones published; a work area that a real ledger
-used is refused to them, and theirs to it, as between any two ledgers.
+All have the same identity, so that a run may publish beside what earlier runs published. They refuse a work area that a
+real ledger has used, and a real ledger refuses theirs, as between any two ledgers.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _KEPT = timedelta(days=30)
 
 
 def is_noop(url: str | None) -> bool:
-    """Return whether a URL asks for a ledger that forgets."""
+    """Return whether a URL names a ledger without a memory."""
     return url is not None and url.startswith("noop:")
 
 
 def noop_ledger(folder: Path, run: str, *, now: Callable[[], datetime] = utc_now) -> Ledger:
-    """Return the ledger of a run, made at its first use; those of runs long ago are removed.
+    """Return the ledger of a run, which is created at first use; ledgers of old runs are removed.
 
     Args:
-        folder: of such ledgers; all steps of a run must have access to it.
-        run: names the run, among all that use the folder.
+        folder: the folder of such ledgers; all steps of a run must have access to it.
+        run: identifies the run among all runs that use the folder.
         now: the clock.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def noop_ledger(folder: Path, run: str, *, now: Callable[[], datetime] = utc_now
 
 
 def key_of_run(ledger: Ledger, key: str, run: str) -> str:
-    """Return a window's key; of a ledger that forgets, one that no other run has.
+    """Return a window's key; in a ledger without a memory, a key that no other run has.
 
     Without a memory, the outputs of two runs with the same key could not be distinguished.
     """
@@ -52,7 +52,7 @@ def key_of_run(ledger: Ledger, key: str, run: str) -> str:
 
 
 def forgets(ledger: Ledger) -> bool:
-    """Return whether a ledger belongs to one run."""
+    """Return whether a ledger has no memory, that is, belongs to a single run."""
     return ledger.uuid == _IDENTITY
 
 
@@ -61,5 +61,5 @@ def _remove_old(folder: Path, before: datetime) -> None:
         try:
             if place.stat().st_mtime < before.timestamp():
                 place.unlink()
-        except FileNotFoundError:  # another run removes it too
+        except FileNotFoundError:  # another run has removed it
             continue

@@ -1,4 +1,4 @@
-"""Overlaps work on the ledger with producing its next items."""
+"""Overlaps work on the ledger with the production of the next items."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-#: What the thread's name begins with.
+#: The beginning of the thread's name.
 THREAD = "blockread-ledger"
 
 _TURN_S = 0.0005
@@ -25,16 +25,16 @@ def _never() -> bool:
 def overlapped(
     work: Callable[[T], R], items: Iterable[T], *, ahead: int, at_once: Callable[[], bool] = _never
 ) -> Iterator[R]:
-    """Yield what the work makes of each item, in order; one thread does it, while the caller's makes the items.
+    """Yield the result of the work on each item, in order; a thread works while the caller's thread produces items.
 
-    What the work raises is raised here, and the items behind it are left undone. Where making the items fails, those
-    that are made are worked on first.
+    An error of the work is raised here, and later items are not processed. If producing the items fails, those already
+    produced are processed first.
 
     Args:
-        work: what is done about an item, one after the other.
-        items: as they are made, at most `ahead` more than are done.
-        ahead: how many may wait.
-        at_once: returns whether the caller's thread works on the item just made before it makes the next.
+        work: processes one item; items are processed one after another.
+        items: produced at most `ahead` items in advance.
+        ahead: how many items may wait.
+        at_once: returns whether the caller's thread itself processes the newest item before it produces the next.
     """
     waiting: deque[Future[R]] = deque()
     with ThreadPoolExecutor(1, thread_name_prefix=THREAD) as pool, _short_turns():
@@ -60,7 +60,7 @@ def _result(pool: ThreadPoolExecutor, waiting: deque[Future[R]]) -> R:
 
 @contextmanager
 def _short_turns() -> Iterator[None]:
-    """Let a thread that is back from the database run soon: it would wait 5 ms each time for one that computes."""
+    """Let a thread that returns from the database run soon, instead of waiting 5 ms each time for a busy thread."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, _TURN_S))
     try:

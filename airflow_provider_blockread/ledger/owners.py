@@ -3,8 +3,8 @@
     cli/ann@host/4711/6f1c02d9a3b8-9911223
 
 A name has a label, a process id, the place where that id is valid (one boot of a system, one namespace of processes)
-and the process's start time. In the same place it is known at once that the process has ended, even when its id was
-reused. An owner of another form, or of another place, counts as alive until its heartbeat is stale.
+and the process's start time. In the same place the end of the process is detected at once, even if its id was reused.
+An owner with another form of name, or in another place, counts as alive until its heartbeat is stale.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from airflow_provider_blockread.blocks.ids import digest
 
 _PROCESS = re.compile(r"/(?P<pid>[1-9]\d{0,8})/(?P<place>[0-9a-f]{12})-(?P<began>\d+)$")
 _PLACE_DIGITS = 12
-_BEGAN = 19  # the field of a process's statistics with its start time, counted from its state
+_BEGAN = 19  # the field of a process's statistics with its start time, counted after its state
 
 
 def process_owner(name: str) -> str:
-    """Return this process's name in the ledger; without `/proc`, only its heartbeat shows that it lives."""
+    """Return this process's name in the ledger; without `/proc`, only its heartbeat shows that it is alive."""
     began = _began(os.getpid()) if _place() else None
     return f"{name}/{os.getpid()}" + ("" if began is None else f"/{_place()}-{began}")
 
@@ -48,9 +48,9 @@ def _is_gone(owner: str) -> bool:
 
 
 def _began(pid: int) -> str | None:
-    """Return when a process began, in the system's own ticks; none where it has ended."""
+    """Return when a process began, in the system's own ticks, or None if it has ended."""
     try:
-        # The program's name, in parentheses, may hold anything.
+        # The program's name, in parentheses, may contain any characters.
         state, *fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except OSError:
         return None
@@ -59,7 +59,7 @@ def _began(pid: int) -> str | None:
 
 @cache
 def _place() -> str:
-    """Return a name for where numbers of processes mean the same as here; empty where that is not known."""
+    """Return a name for the place in which process ids have the same meaning as here; empty if this is not known."""
     try:
         start = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
         return digest("place", start, str(Path("/proc/self/ns/pid").readlink()))[:_PLACE_DIGITS]

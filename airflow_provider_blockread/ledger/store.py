@@ -1,4 +1,4 @@
-"""The ledger's door: connections, transactions, migration; driver errors are translated here and nowhere else."""
+"""Access to the ledger: connections, transactions, migration; driver errors are translated only here."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, u
 
 
 def utc_now() -> datetime:
-    """Return the present, aware and in UTC."""
+    """Return the current time, aware and in UTC."""
     return datetime.now(UTC)
 
 
@@ -50,7 +50,7 @@ def default_url(folder: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
-    """The revision of a schema before and after it was upgraded; none where there was no ledger."""
+    """The revision of a schema before (None if there was no ledger) and after an upgrade."""
 
     before: str | None
     after: str
@@ -71,7 +71,7 @@ class Ledger:
         now: the clock; heartbeats and timestamps come from it.
 
     Raises:
-        OptionsError: when the URL is malformed or of another database.
+        OptionsError: when the URL is malformed or names another kind of database.
     """
 
     def __init__(self, url: str, *, now: Callable[[], datetime] = utc_now) -> None:
@@ -86,7 +86,7 @@ class Ledger:
         return f"Ledger({self.name!r})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Travel as an address, without connections."""
+        """Pickle the address only, without connections."""
         return _rebuild, (self._url.render_as_string(hide_password=False), self.now)
 
     @property
@@ -114,9 +114,9 @@ class Ledger:
         return self._identity
 
     def upgrade(self, *, identity: str | None = None) -> Upgrade:
-        """Create or migrate the schema and return from where to where; may run twice, and in two processes at once.
+        """Create or migrate the schema, and return both revisions; may run twice, and in two processes at once.
 
-        A new ledger gets this identity, or one of its own.
+        A new ledger gets this identity, or a random one.
 
         Raises:
             LedgerSchemaError: when the schema is newer than this package.
@@ -139,7 +139,7 @@ class Ledger:
         return Upgrade(before=revision, after=tables.REVISIONS[-1])
 
     def make(self) -> None:
-        """Create the schema in an SQLite file that holds none or is not there; any other ledger stays as it is.
+        """Create the schema in an SQLite file that is missing or has none; any other ledger is not changed.
 
         Raises:
             LedgerUnavailableError: when the file cannot be used.
@@ -153,9 +153,9 @@ class Ledger:
         self.upgrade()
 
     def check(self) -> None:
-        """Make sure that this package can work with the ledger; no connection of one that it cannot stays open.
+        """Make sure that this package can work with the ledger; if not, its connections are closed.
 
-        It writes nothing, and makes no file.
+        Nothing is written, and no file is created.
 
         Raises:
             LedgerSchemaError: when the schema is missing, older or newer.
@@ -178,7 +178,7 @@ class Ledger:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that only reads.
+        """Yield a connection that only reads.
 
         Raises:
             LedgerUnavailableError: when the database cannot be reached or stays locked.
@@ -189,14 +189,14 @@ class Ledger:
 
     @contextmanager
     def writing(self, *, lasting: bool = True) -> Iterator[Connection]:
-        """Give a connection in one transaction, committed at the end and rolled back by any error.
+        """Yield a connection in one transaction, which is committed at the end and rolled back on any error.
 
-        One that is not `lasting` does not wait for the disk: a power cut may undo it, unless a lasting one follows it.
+        Unless it is `lasting`, it does not wait for the disk: a power failure may undo it, until a lasting one follows.
 
         Raises:
             LedgerUnavailableError: when the database cannot be reached or stays locked.
             LedgerSchemaError: when a table is missing.
-            ConflictError: when a constraint refuses what another process has made untrue.
+            ConflictError: when a constraint is violated because of what another process has done.
         """
         began = time.monotonic()
         with self._translated(), self._live_engine().connect() as connection:
@@ -259,7 +259,7 @@ class Ledger:
             raise self._trouble(reason, state) from error
         except exc.DatabaseError as error:
             state = getattr(error.orig, "sqlstate", None)
-            # Data or internals are a mistake of this package.
+            # Errors about data or internals are bugs in this package.
             if type(error) is not exc.DatabaseError and state not in OF_THE_SERVER:
                 raise
             raise self._trouble(str(error.orig), state) from error
@@ -276,7 +276,7 @@ class Ledger:
 
     def _trouble(self, reason: str, state: str | None = None) -> BlockReadError:
         kind = LedgerSchemaError if is_lasting(reason) else LedgerUnavailableError
-        words = reason.partition("\nLINE ")[0]  # without the statement, which PostgreSQL quotes
+        words = reason.partition("\nLINE ")[0]  # PostgreSQL quotes the statement after this
         return kind(f"ledger {self.name} cannot be used: {words}; {remedy(reason, state)}")
 
 

@@ -1,11 +1,11 @@
-"""What keeps a ledger from working, and what to do about it."""
+"""Problems of a ledger's database, and what to do about them."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-#: File systems whose locks do not hold between hosts, so that SQLite would damage its file there.
+#: File systems whose locks do not work between hosts, so that SQLite would damage its file there.
 _SHARED = frozenset(
     {
         *("afs", "beegfs", "ceph", "cifs", "drvfs", "fuse.blobfuse", "fuse.blobfuse2", "fuse.ceph"),
@@ -18,7 +18,7 @@ _MOUNTS = Path("/proc/self/mounts")
 
 _FREE_SPACE = "free space on its disk, then retry; what was begun is rolled back"
 _ROOM = "a place of its own: another file, or in PostgreSQL another database or schema"
-#: What to do, by PostgreSQL's state and the words of either database; the first that fits.
+#: What to do, by PostgreSQL's state and the words of either database; the first match counts.
 _REMEDIES = {
     r"readonly database": "let the account that runs this write to the file and its folder, then retry",
     r"disk is full|^53100": _FREE_SPACE,
@@ -41,14 +41,14 @@ _REMEDIES = {
     r"^(55P03|57014|40P01)": "other sessions held its locks for too long; wait until they end"
     " (pg_stat_activity), then retry",
 }
-#: What stays as it is until a person acts.
+#: Problems that persist until a person acts.
 _LASTING = re.compile("is not a database|is malformed|malformed database|already exists|exceeds btree")
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
 OF_THE_SERVER = frozenset({"25006", "3F000", "42501", "42710", "42P07"})
 
 
 def remedy(reason: str, state: str | None) -> str:
-    """Return what to do about a database's complaint: its words, and PostgreSQL's state where there is one."""
+    """Return what to do about a database's error, given by its words and, for PostgreSQL, its state."""
     found = (text for sign, text in _REMEDIES.items() if re.search(sign, f"{state or ''} {reason}".lstrip()))
     return next(found, "check that it is up and reachable, then retry")
 
@@ -59,7 +59,7 @@ def is_lasting(reason: str) -> bool:
 
 
 def shared_mount(path: Path) -> str:
-    """Return type and place of the network file system that holds a path, such as `nfs4 at /home`; else nothing."""
+    """Return the type and place of the network file system of a path, such as `nfs4 at /home`, or an empty string."""
     if not _MOUNTS.exists():  # only Linux has them
         return ""
     place = path.resolve()

@@ -1,1 +1,1 @@
-"""Files of a feed: what listings found, what is known of them, and what was cleaned from the source."""
+"""Files of a feed: what listings found, what is known about them, and what was cleaned from the source."""

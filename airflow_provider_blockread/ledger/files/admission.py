@@ -1,4 +1,4 @@
-"""Admission: which of the files that a listing shows may be taken at all, and what time each of them has."""
+"""Admission: which of the files in a listing may be taken at all, and what time each of them has."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _TIMES = 2**63  # nanoseconds; an integer of the ledger holds fewer
 
 
 def bounds_ns(selection: Selection, now: datetime) -> tuple[int | None, int | None]:
-    """Return the earliest times that `start_from` and `max_age` allow; None for one that is not set.
+    """Return the earliest times that `start_from` and `max_age` allow, in ns; None for an option that is not set.
 
     Raises:
-        OptionsError: when one of them cannot be understood.
+        OptionsError: when one of them is invalid.
     """
     start, age = selection.start_from, selection.max_age
     return (
@@ -39,13 +39,13 @@ def bounds_ns(selection: Selection, now: datetime) -> tuple[int | None, int | No
 class Admission:
     """The rules of one listing. Times are nanoseconds since the epoch."""
 
-    on_modified: str = "ignore"  # what a new version of a file already taken means: ignore | add | fail
-    on_untimed: str = "ignore"  # what a file without a time means, where one is needed: ignore | fail
-    needs_time: bool = False  # a modification time of 0 is none
-    pattern: TimePattern | None = None  # where a path names the time; without it, the modification time counts
+    on_modified: str = "ignore"  # what to do about a new version of a file that was taken: ignore | add | fail
+    on_untimed: str = "ignore"  # what to do about a file without a time, if one is needed: ignore | fail
+    needs_time: bool = False  # a modification time of 0 counts as no time
+    pattern: TimePattern | None = None  # how a path names the time; without it, the modification time is used
     start_ns: int | None = None
     oldest_ns: int | None = None
-    source: FileSource | None = None  # what is listed, to be written down with the listing
+    source: FileSource | None = None  # what is listed, recorded with the listing
 
     def __post_init__(self) -> None:
         one_of("admission", "on_modified", self.on_modified, ("ignore", "add", "fail"))
@@ -53,10 +53,10 @@ class Admission:
 
     @classmethod
     def of(cls, source: FileSource, selection: Selection, now: datetime) -> Admission:
-        """Return the rules that options make at this time.
+        """Return the rules of these options at this time.
 
         Raises:
-            OptionsError: when a time, a duration or a pattern cannot be understood.
+            OptionsError: when a time, a duration or a pattern is invalid.
         """
         start_ns, oldest_ns = bounds_ns(selection, now)
         return cls(
@@ -70,7 +70,7 @@ class Admission:
         )
 
     def admit(self, version: FileVersion) -> tuple[int, str | None]:
-        """Return a file's time, and why it is left out if it is: a word of `LEFT_OUT`.
+        """Return a file's time, and why it is left out (a word of `LEFT_OUT`), or None.
 
         Raises:
             SourceError: when the ledger cannot hold its modification time.
@@ -89,5 +89,5 @@ class Admission:
         return found, "too_old" if self.oldest_ns is not None and found < self.oldest_ns else None
 
 
-#: Every file, new versions of taken ones excepted.
+#: Admits every file, except new versions of taken ones.
 EVERY_FILE = Admission()

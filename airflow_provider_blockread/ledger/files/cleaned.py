@@ -1,4 +1,4 @@
-"""Files that cleaning has taken from the source: what must be back before a window can be read again."""
+"""Files that cleaning has removed from the source, and that must be back before a window can be read again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AwayFile:
     file: int
     path: str
     version_digest: str  # its first 16 digits
-    target: str | None  # where it was archived to; None where it was deleted
+    target: str | None  # where it was archived; None if it was deleted
 
 
 def count_away(ledger: Ledger, window_id: str) -> int:
@@ -36,7 +36,7 @@ def count_away(ledger: Ledger, window_id: str) -> int:
 
 
 def files_away(ledger: Ledger, window_id: str, *, after: int, limit: int) -> list[AwayFile]:
-    """Return the files of a window that were archived or deleted, in the order of their ids, from after an id on."""
+    """Return the files of a window that were archived or deleted, by id: up to `limit` files after the id `after`."""
     query = select(cleanings).where(_of_window(window_id), cleanings.c.file_id > after)
     with ledger.reading() as connection:
         rows = connection.execute(query.order_by(cleanings.c.file_id).limit(limit)).all()
@@ -44,22 +44,22 @@ def files_away(ledger: Ledger, window_id: str, *, after: int, limit: int) -> lis
 
 
 def mark_back(ledger: Ledger, files: Collection[int]) -> None:
-    """Record that these files are in their places again, as they were, and may be cleaned later. May be repeated."""
+    """Record that these files are back in their places, unchanged, and may be cleaned later. May be repeated."""
     with ledger.writing() as connection:
         change = {"state": "restored", "finished_at": ledger.now()}
         connection.execute(cleanings.update().where(cleanings.c.file_id.in_(files), _AWAY).values(change))
 
 
 def refuse_cleaned(connection: Connection, window_id: str, *, unneeded: int = 0) -> None:
-    """Refuse to have a window read again, in the transaction that would begin it; cleaning locks its row, too.
+    """Refuse to read a window again if its files were cleaned, in the transaction that would begin the new read.
 
     Args:
-        connection: a transaction that has locked the window's row.
-        window_id: which window.
-        unneeded: how many of its files were cleaned from the source and are not needed.
+        connection: a transaction that has locked the window's row, which cleaning locks, too.
+        window_id: the window's id.
+        unneeded: how many of its files were cleaned from the source but are not needed.
 
     Raises:
-        CleanedError: when other files of it were cleaned.
+        CleanedError: when other files of the window were cleaned.
     """
     found = _count(connection, window_id)
     if found > unneeded:
@@ -70,7 +70,7 @@ def refuse_cleaned(connection: Connection, window_id: str, *, unneeded: int = 0)
 
 
 def describe_away(window_id: str, away: Sequence[AwayFile], count: int) -> str:
-    """Return the error's text: which files are missing, where they are, and what to do."""
+    """Return the text of the error: which files are missing, where they are, and what to do."""
     named = "; ".join(
         f"{file.path} ({f'archived to {file.target}' if file.target else 'deleted'})" for file in away[:SHOWN]
     )

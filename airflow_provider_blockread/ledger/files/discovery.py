@@ -1,8 +1,8 @@
 """Discovery: records the files of a listing as file versions of a feed, in short batches.
 
-A version is identified by the digests of its path and content. It is *taken* once a window planned it; of the versions
-that are not taken, only the newest of a path is kept. Each listing that shows it decides again which time it has and
-whether it may be taken. What an aborted listing recorded stays; the next one adds the rest.
+A version is identified by the digests of its path and content. It is *taken* once a window has planned it; of the
+versions that are not taken, only the newest of a path is kept. Each listing that shows it decides again which time it
+has and whether it may be taken. What an aborted listing has recorded stays; the next one adds the rest.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _COLUMNS = (
 
 
 class Listed(NamedTuple):
-    """A file that a listing shows, and what the rules say of it: its time, and why it is left out if it is."""
+    """A file in a listing, and what the rules say about it: its time, and why it is left out, if it is."""
 
     path: str
     size: int
@@ -60,7 +60,7 @@ class Listed(NamedTuple):
 
 @dataclass(slots=True)
 class Batch:
-    """What is to be done about one batch, and the counts that go with it."""
+    """The changes to make for one batch of files, and their counts."""
 
     still_pending: list[int] = field(default_factory=list)
     moved: dict[str, list[int]] = field(default_factory=lambda: {"pending": [], "ignored": []})  # by their new state
@@ -93,15 +93,16 @@ def record_files(
     complete: bool = True,
     batch_size: int = BATCH_FILES // 2,
 ) -> Discovered:
-    """Record what a listing saw and return the counts; the listing is streamed.
+    """Record the files of a listing, which is streamed, and return the counts.
 
     Args:
-        ledger: where to.
-        feed: the feed's name; created when unknown.
+        ledger: the ledger to write.
+        feed: the feed's name; an unknown feed is created.
         versions: the files, in any order.
         rules: which files may be taken, and what time each has.
-        complete: the listing covers the feed; a pending file it does not show becomes `missing` until seen again.
-        batch_size: files per transaction; each is looked up and inserted, so that fewer fit into the time of one.
+        complete: whether the listing covers the feed; if so, a pending file that it does not show becomes `missing`
+            until it is seen again.
+        batch_size: files per transaction, fewer than usual, since each is both looked up and inserted.
 
     Raises:
         SourceError: a taken file was modified or a file has no time, under `fail`; or a name is not valid Unicode.
@@ -112,13 +113,13 @@ def record_files(
     new = by_files(known.new_in(cut(versions, batch_size), batch_size), batch_size)
 
     def record(shown: tuple[list[Stretch], dict[str, Listed]]) -> Batch:
-        # What a power cut undoes of it, the next listing finds again; the end of this one lasts.
+        # If a power failure undoes this, the next listing finds it again; only the end of this listing must last.
         with ledger.writing(lasting=False) as connection:
             found = _record(connection, listing, shown[1])
             known.remember(connection, shown[0])
         return found
 
-    # Of a known listing there is little to record, and two threads of Python in turns would take longer than one.
+    # For a known listing there is little to record, and two alternating Python threads would take longer than one.
     identified = ((some, by_path(some, rules)) for some in new)
     for found in overlapped(record, identified, ahead=ASKED, at_once=lambda: known.mostly_known):
         total = _add(total, found)
@@ -149,7 +150,7 @@ def by_path(new: Iterable[Stretch], rules: Admission) -> dict[str, Listed]:
 
 
 def identify(version: FileVersion, rules: Admission) -> Listed:
-    """Return a file as it is looked up."""
+    """Return a file with its digests and what the rules say about it, to be looked up."""
     return Listed(*version, path_digest(version.path), version_digest(version)[:SHORT], *rules.admit(version))
 
 
@@ -171,7 +172,7 @@ def _add(total: Discovered, batch: Batch) -> Discovered:
 
 def _record(connection: Connection, listing: Listing, seen: dict[str, Listed]) -> Batch:
     lock_feed(connection, listing.feed_id)
-    # The newest listing that has begun, perhaps not this one: it must not mark as missing what is seen after it began.
+    # The newest listing that has begun, perhaps not this one: it must not call files missing that were seen meanwhile.
     stamp = int(
         connection.execute(select(func.max(listings.c.id)).where(listings.c.feed_id == listing.feed_id)).scalar_one()
     )
@@ -190,7 +191,7 @@ def _record(connection: Connection, listing: Listing, seen: dict[str, Listed]) -
             change = files.update().where(*moved).values(state=state, window_id=None, last_listing=stamp)
             connection.execute(change)
     if batch.retimed:
-        one = files.update().where(files.c.id == bindparam("number"))  # unread still: the feed is locked
+        one = files.update().where(files.c.id == bindparam("number"))  # still unread: the feed is locked
         connection.execute(one.values(time_ns=bindparam("time")), batch.retimed)
     for state, items in batch.inserts.items():
         if items:
@@ -200,7 +201,7 @@ def _record(connection: Connection, listing: Listing, seen: dict[str, Listed]) -
 
 
 def decide(listing: Listing, item: Listed, rows: list[Known] | None, batch: Batch) -> str:
-    """Note in the batch what is to be done about a file, of which these versions are known; return its state then.
+    """Add to the batch what must be done about a file with these known versions, and return the file's new state.
 
     Raises:
         SourceError: as `record_files` does.
@@ -213,7 +214,7 @@ def decide(listing: Listing, item: Listed, rows: list[Known] | None, batch: Batc
         return same.state
     waits = same is not None and same.state == "pending"
     state = "pending" if waits else _state_of_new(listing, item, [row for row in rows or () if row is not same], batch)
-    begun = same is not None and bool(same.part_next_offset)  # then its rest is read, whatever its time
+    begun = same is not None and bool(same.part_next_offset)  # then the rest is read, whatever its time
     if state == "pending" and item.left_out is not None and not begun:
         state = "ignored"
         _leave_out(listing, item, item.left_out, batch)
@@ -231,7 +232,7 @@ def decide(listing: Listing, item: Listed, rows: list[Known] | None, batch: Batc
 
 
 def _state_of_new(listing: Listing, item: Listed, others: list[Known], batch: Batch) -> str:
-    """Return what a version that does not wait yet becomes, as `on_modified` says of a path that was taken."""
+    """Return the state of a version that does not wait yet, by `on_modified` if its path was taken."""
     taken = any(row.state in _TAKEN or row.part_next_offset for row in others)
     if not taken or listing.rules.on_modified == "add":
         return "pending"

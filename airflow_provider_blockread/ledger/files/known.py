@@ -1,4 +1,4 @@
-"""What is known already of the paths that a listing shows: their versions, and those that the listing replaces."""
+"""What is already known about the paths in a listing: their versions, and which of them the listing replaces."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNREAD = frozenset({"pending", "ignored"})
 
 
 class Known(NamedTuple):
-    """A version of a path; of pruned files the digests and the state."""
+    """A version of a path; for pruned files only the digests and the state."""
 
     id: int
     path_digest: str
@@ -25,15 +25,15 @@ class Known(NamedTuple):
     state: str
     time_ns: int
     first_listing: int
-    part_next_offset: int | None  # where the next part begins, of a file of which windows have taken parts
+    part_next_offset: int | None  # where the next part begins, if windows have taken parts of the file
 
 
 def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> dict[str, list[Known]]:
-    """Return the versions known of these paths, by the paths' digests."""
+    """Return the known versions of these paths, by the paths' digests."""
     known: dict[str, list[Known]] = {}
     use_indexes(connection)
     text = text_digests(connection)
-    for table in (files, taken_files):  # in this order: what is pruned meanwhile moves from the first to the second
+    for table in (files, taken_files):  # in this order, since pruning moves files from the first to the second
         if table is taken_files and not connection.scalar(select(exists().select_from(taken_files))):
             break
         columns: list[ColumnElement[Any]] = [
@@ -48,22 +48,22 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
 
 
 def left_by(known: Iterable[Known], version: str) -> list[Known]:
-    """Return which versions of a path `drop_replaced` would leave, once a listing shows the version of this digest."""
+    """Return which versions of a path `drop_replaced` would keep, if a listing shows the version with this digest."""
     return [row for row in known if row.version_digest == version or row.state not in _UNREAD or row.part_next_offset]
 
 
 def drop_replaced(
     connection: Connection, feed_id: int, seen: Mapping[str, str], known: Mapping[str, list[Known]]
 ) -> tuple[dict[str, list[Known]], list[str]]:
-    """Forget unread versions that the listing shows no longer; the feed's lock keeps planners from taking them.
+    """Delete unread versions that the listing no longer shows; the feed's lock keeps planners from taking them.
 
-    Of a file that windows have read a part of, the rest is `changed` instead, and what they read stays.
+    If windows have read a part of the file, the rest becomes `changed` instead, and what they read is kept.
 
     Args:
         connection: a transaction that holds the feed's lock.
-        feed_id: whose files.
-        seen: the digest of the version that is shown, by that of its path.
-        known: what `known_versions` says of these paths.
+        feed_id: the feed's id.
+        seen: the digest of the listed version, by the digest of its path.
+        known: the result of `known_versions` for these paths.
 
     Returns:
         What is known from now on, and the digests of the paths that were read in part.
@@ -74,7 +74,7 @@ def drop_replaced(
         for row in rows
         if row.state in _UNREAD and row.version_digest != seen[digest]
     ]
-    if not stale:  # mostly
+    if not stale:  # the usual case
         return dict(known), []
     begun = [row for row in stale if row.part_next_offset]
     if begun:
@@ -84,6 +84,6 @@ def drop_replaced(
     if dropped:
         connection.execute(files.delete().where(files.c.id.in_(list(dropped)), files.c.state.in_(_UNREAD)))
         forget(connection, feed_id, min(dropped.values()))
-    # A path stays known when its only version is dropped: the new one is a modification, not a discovery.
+    # A path stays known even if its only version is dropped: the new version is a modification, not a discovery.
     left = {digest: [row for row in rows if row.id not in dropped] for digest, rows in known.items()}
     return left, [row.path_digest for row in begun]

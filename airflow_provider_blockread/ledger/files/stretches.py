@@ -1,9 +1,9 @@
-"""Stretches: files that listings show one after another, known by one digest, so that known ones cost next to nothing.
+"""Stretches: adjacent files in listings, identified by one digest, so that known ones cost almost nothing.
 
-The files themselves decide where a listing is cut, so adding or removing a file changes only its own stretch. A stretch
-is remembered once all its versions are recorded. The next listing that shows it looks up none of its files, unless one
-is unsettled: pending, or known and left out, which a listing may change. The memory therefore stays correct whatever
-state files move to; only deleting an unread version invalidates it, and calls `forget`.
+The files themselves determine where a listing is cut, so adding or removing a file changes only its own stretch. A
+stretch is remembered once all its versions are recorded. The next listing that shows it does not look up its files,
+unless one is unsettled: pending, or known and left out, which a listing may change. The memory therefore stays correct
+whatever states files get; only deleting an unread version invalidates it, and calls `forget`.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from airflow_provider_blockread.ledger.schema.file_tables import stretches
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, IS_UNSETTLED, files
 from airflow_provider_blockread.ledger.store import Ledger
 
-_CUT = 31  # a file in 31 ends a stretch
+_CUT = 31  # one file in 31 ends a stretch
 _LONGEST = 1024
-#: Batches whose stretches are asked for at once.
+#: Batches whose stretches are looked up at once.
 ASKED = 4
-#: Paths of unsettled files held at once, some 20 MB; beyond, every file is looked up.
+#: Paths of unsettled files in memory, about 20 MB; if there are more, every file is looked up.
 MAX_UNSETTLED = 100_000
 
 
 class Stretch(NamedTuple):
-    """Files that follow each other in a listing, and the digest of their paths and versions.
+    """Adjacent files in a listing, and the digest of their paths and versions.
 
-    Most stretches are known and dropped at once, so their files are not objects, which the garbage collector would
-    visit again and again.
+    Most stretches are known and dropped at once, so their files are stored as bytes, and not as objects, which the
+    garbage collector would visit repeatedly.
     """
 
     data: bytes
@@ -54,7 +54,7 @@ class Stretch(NamedTuple):
 def cut(versions: Iterable[FileVersion], longest: int = _LONGEST) -> Iterator[Stretch]:
     """Yield a listing's files in stretches of at most `longest`.
 
-    They end at files whose size and time say so, wherever these stand, in every process.
+    They end at files that are selected by size and time, independent of their position and of the process.
     """
     longest = min(longest, _LONGEST)
     held: list[tuple[object, ...]] = []
@@ -68,7 +68,7 @@ def cut(versions: Iterable[FileVersion], longest: int = _LONGEST) -> Iterator[St
 
 
 def _stretch(held: list[tuple[object, ...]]) -> Stretch:
-    # Version 2 writes equal values alike, also where objects are shared. It is the fastest by far: there are a million.
+    # Version 2 writes equal values alike, even if objects are shared. It is by far the fastest for a million files.
     data = marshal.dumps(held, 2)
     return Stretch(data, len(held), hashlib.blake2b(data, digest_size=16).hexdigest())
 
@@ -88,14 +88,14 @@ def by_files(stretches: Iterable[Stretch], size: int) -> Iterator[list[Stretch]]
 
 
 class KnownStretches:
-    """What one listing of a feed need not look up.
+    """The stretches whose files one listing of a feed need not look up.
 
-    `seen` counts the files that were shown to it; `mostly_known` is whether more than half of the last ones were known.
+    `seen` counts the files passed to it; `mostly_known` tells whether more than half of the last ones were known.
 
     Args:
-        ledger: where the stretches are remembered.
-        feed_id: whose.
-        listing: its id.
+        ledger: the ledger that remembers the stretches.
+        feed_id: the feed's id.
+        listing: the listing's id.
     """
 
     def __init__(self, ledger: Ledger, feed_id: int, listing: int) -> None:
@@ -136,25 +136,25 @@ class KnownStretches:
             use_indexes(connection)
             known = among(connection, stretches.c.digest, digests)
             query = select(stretches.c.digest).where(stretches.c.feed_id == self._feed_id, known)
-            return {row[0] for row in connection.execute(query).all()}  # a scalar at a time takes twice as long
+            return {row[0] for row in connection.execute(query).all()}  # reading single scalars takes twice as long
 
     def remember(self, connection: Connection, recorded: Iterable[Stretch]) -> None:
-        """Keep stretches whose every version has just been recorded, or was."""
+        """Remember stretches of which all versions are recorded, just now or earlier."""
         digests = {stretch.digest for stretch in recorded}
         rows = [{"feed_id": self._feed_id, "digest": digest, "listing_id": self._listing} for digest in digests]
         if rows:
             connection.execute(insert_or_ignore(connection, stretches), rows)
 
     def would_update(self, path: str) -> bool:
-        """Return whether the listing would have updated the row of this pending file, had it shown the file.
+        """Return whether the listing would have updated the row of this pending file if it had shown the file.
 
-        A file that went back to pending meanwhile may be in a stretch that was known; the listing did not miss it.
+        A file that became pending again meanwhile may be in a known stretch; then it is not missing from the listing.
         """
         return self._unsettled is None or path in self._unsettled
 
 
 def forget(connection: Connection, feed_id: int, first_listing: int) -> None:
-    """Forget every stretch that may hold a version first seen by this listing or a later one: it is being deleted."""
+    """Forget every stretch that may contain a version, now deleted, that this or a later listing was first to see."""
     connection.execute(
         stretches.delete().where(stretches.c.feed_id == feed_id, stretches.c.listing_id >= first_listing)
     )

@@ -1,4 +1,4 @@
-"""What a plan would take now, and what a feed has recorded since a mark. Nothing here writes."""
+"""Which files a plan would take now, and what a feed has recorded since a mark. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def unread_files(
 ) -> Iterator[FileVersion]:
     """Yield the files of a listing that `record_files` would leave pending, in its order, streamed.
 
-    What is known already is skipped stretch by stretch, as a plan's own listing skips it.
+    Known files are skipped stretch by stretch, as in a plan's own listing.
 
     Args:
-        ledger: what knows the feed.
-        feed: the feed's name; an unknown one has taken nothing.
+        ledger: the ledger that knows the feed.
+        feed: the feed's name; an unknown feed has taken nothing.
         versions: the files.
         rules: which files may be taken, and what time each has.
-        interval_ns: the half-open interval of times to stay within, ns since the epoch; None for any.
+        interval_ns: only files with times in this half-open interval, in ns since the epoch; None for all.
 
     Raises:
         SourceError: a taken file was modified or a file has no time, under `fail`.
@@ -59,20 +59,20 @@ def unread_files(
 
 
 def newest_file(ledger: Ledger) -> int:
-    """Return the mark behind the file that this ledger has learnt of last, in any feed; 0 where it knows none."""
+    """Return the mark after the last file that this ledger has recorded, in any feed, or 0 if there is none."""
     with ledger.reading() as connection:
         return int(connection.scalar(select(func.max(files.c.id))) or 0)
 
 
 def newest_pending(ledger: Ledger, feed: str) -> int:
-    """Return the mark behind the pending file that was discovered last; 0 where none is pending."""
+    """Return the mark after the last discovered pending file, or 0 if no file is pending."""
     query = select(func.max(files.c.id)).where(files.c.feed_id == _feed(ledger, feed), IS_PENDING)
     with ledger.reading() as connection:
         return int(connection.scalar(query) or 0)
 
 
 def backlog(ledger: Ledger, feed: str) -> Backlog:
-    """Return what the feed has found and no window has taken."""
+    """Return what the feed has found but no window has taken."""
     size = func.coalesce(func.sum(files.c.size), 0)
     query = select(func.count(), size, func.min(files.c.time_ns)).where(files.c.feed_id == _feed(ledger, feed))
     with ledger.reading() as connection:
@@ -86,7 +86,7 @@ def pending_since(ledger: Ledger, feed: str, mark: int, until: int) -> Iterator[
     columns = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag)
     query = columns.where(files.c.feed_id == feed_id, IS_PENDING, files.c.id <= until).order_by(files.c.id)
     while True:
-        # Page by page, so that no cursor stays open while the caller looks at the files.
+        # Page by page, so that no cursor stays open while the caller processes the files.
         with ledger.reading() as connection:
             rows = connection.execute(query.where(files.c.id > mark).limit(BATCH_FILES)).all()
         for _, path, bytes_, mtime_ns, etag in rows:

@@ -1,4 +1,4 @@
-"""Creates a ledger's schema, and upgrades the schema of an earlier package.
+"""Creates a ledger's schema, and upgrades the schema of an earlier version of this package.
 
 A new ledger is created from `tables` and `views`. An older one runs the Alembic revisions that it lacks.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def config(connection: Connection | None = None) -> Config:
     """Return Alembic's configuration; `env.py` takes the connection from it."""
-    from alembic.config import Config  # noqa: PLC0415 - every task opens the ledger, hardly one migrates it
+    from alembic.config import Config  # noqa: PLC0415 - every task opens the ledger, but hardly any migrates it
 
     found = Config(attributes={"connection": connection})
     found.set_main_option("script_location", "airflow_provider_blockread.ledger:migrations")
@@ -30,8 +30,8 @@ def run(connection: Connection, revision: str | None) -> None:
     """Bring the schema to the newest revision, inside the connection's transaction.
 
     Args:
-        connection: to the ledger.
-        revision: that the schema has; None where there is no ledger.
+        connection: the connection to the ledger.
+        revision: the schema's revision, or None if there is no ledger.
     """
     newest = tables.REVISIONS[-1]
     if revision == newest:
@@ -48,7 +48,7 @@ def run(connection: Connection, revision: str | None) -> None:
 
 
 def current(connection: Connection) -> str | None:
-    """Return the schema's revision; None where there is no ledger."""
+    """Return the schema's revision, or None if there is no ledger."""
     if not inspect(connection).has_table(tables.version.name):
         return None
     return connection.scalar(select(tables.version.c.version_num))

@@ -1,4 +1,4 @@
-"""Alembic's entry: migrate the connection that `migrations.run` hands over."""
+"""Alembic's entry point: migrates the connection that `migrations.run` passes."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What pages ask the ledger: sums of feeds, pages of lists, and the life of a file. Nothing here writes."""
+"""Queries of the pages: sums of feeds, pages of lists, and the history of a file. Nothing here writes."""

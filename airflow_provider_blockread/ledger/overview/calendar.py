@@ -1,4 +1,4 @@
-"""A feed day by day: which windows its days have, and what was published of them."""
+"""A feed day by day: which windows each day has, and what was published."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _SUMS = ("windows", "empty", "published", "failed", "records", "bad_records", "b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Day:
-    """A day in UTC: that of a window's interval, or that of its planning where it has none."""
+    """A day in UTC: the day of a window's interval, or of its planning if it has no interval."""
 
     date: date
     windows: int = 0
     empty: int = 0
     published: int = 0
-    failed: int = 0  # whose newest work ended in an error
-    records: int = 0  # and all below: of what is published
+    failed: int = 0  # windows whose newest work ended in an error
+    records: int = 0  # this and the following fields: of what is published
     bad_records: int = 0
     bytes: int = 0
     rows: int = 0
 
     @property
     def state(self) -> str:
-        """The worst of its windows in one word; `gap` for a day without any."""
+        """The worst state of its windows in one word; `gap` for a day without windows."""
         if self.failed:
             return "failed"
         if not self.windows:
@@ -45,14 +45,14 @@ class Day:
 
     @property
     def shares(self) -> tuple[tuple[str, int], ...]:
-        """How many of its windows are in which state, the worst ones first; none that has no window."""
+        """The number of its windows in each state, the worst states first; states without windows are omitted."""
         waiting = max(self.windows - self.failed - self.published - self.empty, 0)
         counts = (("failed", self.failed), ("planned", waiting), ("published", self.published), ("empty", self.empty))
         return tuple((state, number) for state, number in counts if number)
 
 
 def feed_days(ledger: Ledger, feeds: Collection[int], days: int) -> dict[int, list[Day]]:
-    """Return the last days of each of these feeds, today included, the oldest first."""
+    """Return the last days of each of these feeds, including today, the oldest first."""
     today = ledger.now().astimezone(UTC).date()
     first = today - timedelta(days=days - 1)
     since = datetime(first.year, first.month, first.day, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Where each feed's files come from and go to, as the options of its newest listing and generation say it."""
+"""Where each feed's files come from and go, according to the options of its newest listing and generation."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from airflow_provider_blockread.ledger.store import Ledger
 
 
 def newest_sources(ledger: Ledger) -> list[dict[str, Any]]:
-    """Return the source that each feed has listed last, as JSON; nothing for a feed that lists none."""
+    """Return the source that each feed has listed last, as JSON; feeds that list no source are omitted."""
     newest = select(func.max(listings.c.id)).where(listings.c.source.is_not(None)).group_by(listings.c.feed_id)
     with ledger.reading() as connection:
         return list(connection.scalars(select(listings.c.source).where(listings.c.id.in_(newest))))
 
 
 def newest_options(ledger: Ledger) -> list[dict[str, Any]]:
-    """Return the options of the newest generation of each feed's newest window that has one, as JSON."""
+    """Return for each feed the options of the newest generation of its newest window with a generation, as JSON."""
     planned = select(windows.c.feed_id, func.max(windows.c.sequence).label("sequence"))
     newest = planned.join(generations, generations.c.window_id == windows.c.id).group_by(windows.c.feed_id).subquery()
     same = (windows.c.feed_id == newest.c.feed_id) & (windows.c.sequence == newest.c.sequence)

@@ -1,4 +1,4 @@
-"""Feeds at a glance: what waits, what is wrong, and what was published lately. A few statements for all feeds."""
+"""Feeds at a glance: what waits, what is wrong, and what was published lately, in a few statements for all feeds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, IS_UNSET
 from airflow_provider_blockread.ledger.store import Ledger
 
 DAYS = 14
-"""Days that the sums of feeds look back, today included."""
+"""Days that the sums of feeds cover, including today."""
 
 
 class DaySums(NamedTuple):
@@ -40,7 +40,7 @@ class LastWindow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedSums:
-    """A feed in sums."""
+    """The sums of a feed."""
 
     id: int
     name: str
@@ -53,7 +53,7 @@ class FeedSums:
     last_planned_at: datetime | None
     last_window: LastWindow | None
     last_published_at: datetime | None
-    pace: timedelta | None  # between two windows, of those planned in the last `DAYS`; None for fewer than three
+    pace: timedelta | None  # between windows planned in the last `DAYS`; None for fewer than three
 
     def count(self, *states: str) -> int:
         """Return how many open windows are in one of these states of progress."""
@@ -70,7 +70,7 @@ class _Times:
 
 
 def feeds_at_a_glance(ledger: Ledger, feed: int | None = None) -> list[FeedSums]:
-    """Return all feeds by name, or the one with this number."""
+    """Return the sums of all feeds, ordered by name, or of the feed with this number."""
     now = ledger.now()
     since = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
     with ledger.reading() as connection:
@@ -163,7 +163,7 @@ def _pace(row: Row[Any]) -> timedelta | None:
 
 
 def _published(connection: Connection, feed: int | None, since: datetime) -> Select[Any]:
-    """Return the sums of each day, and of all time before `since` in a row without a day."""
+    """Return the query for the sums of each day, with a row without a day for all time before `since`."""
     day = case((generations.c.published_at >= since, day_of(connection, generations.c.published_at))).label("day")
     sums = [func.sum(generations.c[name]).label(name) for name in ("records", "bytes", "bad_records")]
     last = func.max(generations.c.published_at).label("last")

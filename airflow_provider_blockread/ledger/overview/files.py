@@ -1,4 +1,4 @@
-"""Files: those that wait or are left out, those whose path holds a text, and the life of one version."""
+"""Files: those that wait or are left out, those whose path contains a text, and the history of one version."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from airflow_provider_blockread.ledger.windows.selection import (
 )
 
 SEARCHED_FILES = 200_000
-"""Files whose paths one search looks at."""
+"""Files whose paths one search checks."""
 
 _ITS_WINDOW = windows.c.id == files.c.window_id
-_MOST_RANGES = 500  # stretches of planned time, the newest, in which late files are sought
+_MOST_RANGES = 500  # newest ranges of planned time in which late files are looked for
 
 
 class WaitingFile(NamedTuple):
@@ -66,7 +66,7 @@ class FoundFiles(NamedTuple):
     """What a search has found, and how far it has searched."""
 
     files: list[FoundFile]
-    below: int | None  # where it goes on; None once all files are searched
+    below: int | None  # where the search continues; None once all files are searched
     searched: float  # share of the ledger's files, from 0 to 1
 
 
@@ -84,7 +84,7 @@ class ExcludedFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileLife:
-    """A file version, and when what happened to it."""
+    """A file version, and what happened to it when."""
 
     id: int
     path: str
@@ -99,7 +99,7 @@ class FileLife:
     cleaning: Any | None  # the row of `cleanings`
     excluded: str | None  # why its window leaves it out
     windows: tuple[WindowRow, ...]  # that read it, or parts of it, oldest first
-    parts: dict[str, tuple[int, int]]  # the part that each of these windows reads, where it reads one
+    parts: dict[str, tuple[int, int]]  # by window, the part that it reads, if it does not read the whole file
 
 
 class FileVersionRow(NamedTuple):
@@ -120,7 +120,7 @@ def waiting_files(
 ) -> list[WaitingFile]:
     """Return files that no window has taken, oldest first: those after (time, path, number).
 
-    `late` leaves only those of intervals that are planned already.
+    With `late`, only files of intervals that are already planned are returned.
     """
     query = select(files.c.id, files.c.path, files.c.size, files.c.time_ns).where(IS_PENDING, files.c.feed_id == feed)
     order = (files.c.time_ns, files.c.path, files.c.id)
@@ -134,7 +134,7 @@ def waiting_files(
 
 
 def left_out_files(ledger: Ledger, feed: int, *, after: int = 0, limit: int = 50) -> list[LeftOutFile]:
-    """Return files that are missing, changed or ignored, by their number: those above `after`."""
+    """Return files that are missing, changed or ignored, ordered by number: those above `after`."""
     columns = (files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.state)
     query = select(*columns).where(IS_UNSETTLED, files.c.feed_id == feed, files.c.id > after)
     with ledger.reading() as connection:
@@ -142,7 +142,7 @@ def left_out_files(ledger: Ledger, feed: int, *, after: int = 0, limit: int = 50
 
 
 def excluded_files(ledger: Ledger, feed: int, *, limit: int = 100) -> list[ExcludedFile]:
-    """Return the files that were left out of windows last, newest first."""
+    """Return the files that were most recently left out of windows, newest first."""
     x = exclusions.c
     query = select(x.file_id, x.path, x.reason, x.who, x.excluded_at, windows.c.id, windows.c.key)
     query = query.join(windows, windows.c.id == x.window_id).where(windows.c.feed_id == feed)
@@ -154,10 +154,10 @@ def excluded_files(ledger: Ledger, feed: int, *, limit: int = 100) -> list[Exclu
 def find_files(
     ledger: Ledger, text: str, *, of: Sequence[int] | None, limit: int, below: int | None = None
 ) -> FoundFiles:
-    """Return file versions of these feeds, or of all, whose path is this text, or else holds it, newest first.
+    """Return file versions of these feeds, or of all, whose path equals or else contains this text, newest first.
 
-    A path is found at once. What holds a text is looked for among the newest files, and from there on by a call with
-    `below`: however many files there are, a call looks at no more than `SEARCHED_FILES`.
+    A complete path is found at once. Otherwise a call searches the newest `SEARCHED_FILES` files, however many there
+    are, and a call with `below` continues from there.
     """
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, files.c.feed_id, feeds.c.name, files.c.window_id)
     among = true() if of is None else files.c.feed_id.in_(of)
@@ -181,7 +181,7 @@ def find_files(
 
 
 def file_life(ledger: Ledger, file: int) -> FileLife | None:
-    """Return a file version and what happened to it, if its row is there."""
+    """Return a file version and what happened to it, or None if it has no row."""
     begun = select(listings.c.started_at).where(listings.c.id == files.c.first_listing).scalar_subquery()
     read = select(parts.c.window_id, parts.c.part_start, parts.c.part_end).where(parts.c.file_id == file)
     with ledger.reading() as connection:

@@ -1,4 +1,4 @@
-"""A ledger's health: its database, what is stuck, and what was begun and never finished."""
+"""A ledger's health: its database, what is stuck, and what was begun but never finished."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, re
 from airflow_provider_blockread.ledger.store import Ledger
 
 OLD = timedelta(days=90)
-"""How long ago a window was published whose detail the page proposes to prune."""
+"""Age after which the page proposes to prune a published window's details."""
 
-_LATE = timedelta(hours=1)  # a listing that has not ended by then has died, or is very long
+_LATE = timedelta(hours=1)  # after which an unfinished listing has died, or is very long
 
 _SIZES = text(
     "SELECT relname AS name, reltuples AS rows, pg_total_relation_size(oid) AS bytes FROM pg_class"
@@ -32,14 +32,14 @@ _SIZES = text(
 
 
 class TableRows(NamedTuple):
-    """A table, and about how many rows it has."""
+    """A table, and its approximate number of rows."""
 
     name: str
     rows: int
 
 
 class Unfinished(NamedTuple):
-    """A command that was begun and not ended."""
+    """A command that was begun but has not ended."""
 
     what: str
     feed_id: int | None
@@ -71,7 +71,7 @@ class Health:
     at_work: tuple[WindowRow, ...]
     unfinished: tuple[Unfinished, ...]
     listings: tuple[NewestListing, ...]  # the newest of each feed
-    prunable: int  # windows published longer ago than `OLD` whose detail is still there
+    prunable: int  # windows published longer ago than `OLD` that still have their details
     now: datetime
 
     def is_late(self, listing: NewestListing) -> bool:
@@ -100,7 +100,7 @@ def ledger_health(ledger: Ledger) -> Health:
 
 
 def recent_windows(ledger: Ledger, feeds_: Collection[int], *, limit: int) -> list[Window]:
-    """Return the windows of some feeds that keep their detail, newest first."""
+    """Return the windows of some feeds that still have their details, newest first."""
     mine = (windows.c.feed_id.in_(feeds_), windows.c.state == "open", windows.c.pruned_at.is_(None))
     query = select(*WINDOW_COLUMNS).join(feeds).where(*mine).order_by(windows.c.created_at.desc()).limit(limit)
     with ledger.reading() as connection:
@@ -108,7 +108,7 @@ def recent_windows(ledger: Ledger, feeds_: Collection[int], *, limit: int) -> li
 
 
 def _size_and_rows(connection: Connection) -> tuple[int, tuple[TableRows, ...]]:
-    """Return the bytes of all tables, and about how many rows each has, without counting a million of them."""
+    """Return the bytes of all tables, and each one's approximate number of rows, without counting millions of rows."""
     if connection.dialect.name == "sqlite":
         file = Path(str(connection.engine.url.database))
         names = (file, file.with_name(f"{file.name}-wal"))

@@ -1,4 +1,4 @@
-"""Late files of many feeds at once: those that wait in intervals that are planned already."""
+"""Late files of many feeds at once: those that wait in intervals that are already planned."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.selection import PLANNED_STATES, Interval, lies_in, merged_intervals
 
 _SHOWN = 3  # intervals that are named
-_RANGES = 200  # that one statement asks for
+_RANGES = 200  # in one statement
 
 
 def late_files_of(ledger: Ledger, feeds: Collection[int]) -> dict[int, LateFiles]:
-    """Return the late files of each of these feeds, by its number, in one statement; two where intervals overlap."""
+    """Return the late files of these feeds, by the feed's number, with one statement, or two if intervals overlap."""
     interval = (windows.c.feed_id, windows.c.interval_start_ns, windows.c.interval_end_ns)
     holds = and_(windows.c.interval_start_ns <= files.c.time_ns, files.c.time_ns < windows.c.interval_end_ns)
-    # Counted for each interval from the index: a join may compare every window with every file that waits.
+    # Counted per interval from the index: a join might compare every window with every waiting file.
     mine = select(func.count()).select_from(files).where(files.c.feed_id == windows.c.feed_id, IS_PENDING, holds)
     held = mine.correlate(windows).scalar_subquery().label("files")
     planned = (windows.c.state.in_(PLANNED_STATES), windows.c.interval_start_ns.is_not(None))
@@ -42,7 +42,7 @@ def late_files_of(ledger: Ledger, feeds: Collection[int]) -> dict[int, LateFiles
 
 
 def _counted_once(connection: Connection, intervals: dict[int, list[Interval]]) -> dict[int, int]:
-    """Return how many files wait in intervals that overlap, each file once."""
+    """Return how many files wait in overlapping intervals, counting each file once."""
     found: dict[int, int] = defaultdict(int)
     ranges = [(feed, one) for feed, of_feed in intervals.items() for one in merged_intervals(of_feed)]
     for some in batched(ranges, _RANGES):

@@ -1,4 +1,4 @@
-"""Feeds by what names them in an address, with the DAGs whose runs read them."""
+"""Feeds by the ids in addresses of pages, with the DAGs whose runs read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from airflow_provider_blockread.ledger.dialect import text_before_slash
 from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
-_MOST_ID = 2**63 - 1  # what a column of ids holds; an address may hold any number
+_MOST_ID = 2**63 - 1  # the largest id in a column; an address may contain any number
 
 
 class FeedRow(NamedTuple):
@@ -23,7 +23,7 @@ class FeedRow(NamedTuple):
 
 
 def feed_row(ledger: Ledger, feed: int) -> FeedRow | None:
-    """Return the feed with this number, if there is one."""
+    """Return the feed with this number, or None."""
     if feed > _MOST_ID:
         return None
     with ledger.reading() as connection:
@@ -40,14 +40,14 @@ def all_feeds(ledger: Ledger) -> list[FeedRow]:
 
 
 def feed_of_window(ledger: Ledger, window: str) -> FeedRow | None:
-    """Return the feed of the window with this id, if there is one."""
+    """Return the feed of the window with this id, or None."""
     with ledger.reading() as connection:
         feed = connection.scalar(select(windows.c.feed_id).where(windows.c.id == window))
     return None if feed is None else feed_row(ledger, feed)
 
 
 def feed_of_file(ledger: Ledger, file: int) -> FeedRow | None:
-    """Return the feed of the file version with this number, if its row is there."""
+    """Return the feed of the file version with this number, or None if it has no row."""
     if file > _MOST_ID:
         return None
     with ledger.reading() as connection:

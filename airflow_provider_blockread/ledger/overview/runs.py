@@ -1,4 +1,4 @@
-"""The windows of one run of Airflow, and the group that one of its tasks reads."""
+"""The windows of one Airflow run, and the group that one of its tasks reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_provider_blockread.ledger.windows.generations import list_groups
 
 
 def windows_of_run(ledger: Ledger, run: str) -> list[WindowRow]:
-    """Return the windows that a run of Airflow (`dag_id/run_id`) planned or read, by feed, in the order of planning."""
+    """Return the windows that an Airflow run (`dag_id/run_id`) planned or read, by feed, in the order of planning."""
     planned = select(windows.c.id).where(windows.c.run == run)
     read = select(generations.c.window_id).where(generations.c.run == run)
     query = select(*WINDOW_COLUMNS).join(feeds).where(windows.c.id.in_(planned.union(read)))
@@ -25,12 +25,12 @@ def windows_of_run(ledger: Ledger, run: str) -> list[WindowRow]:
 
 
 def newest_groups(ledger: Ledger, row: WindowRow) -> list[Group]:
-    """Return the groups of a window's newest generation, in order; none before it is planned."""
+    """Return the groups of a window's newest generation, in order; empty before it is planned."""
     return [] if row.generation is None else list_groups(ledger, row.window.id, row.generation.number)
 
 
 def last_published(ledger: Ledger, feed: int) -> datetime | None:
-    """Return when a window of the feed was published last; None before the first one."""
+    """Return when a window of the feed was last published, or None before the first publication."""
     query = select(func.max(generations.c.published_at)).join(windows, windows.c.id == generations.c.window_id)
     with ledger.reading() as connection:
         found: datetime | None = connection.scalar(query.where(windows.c.feed_id == feed))

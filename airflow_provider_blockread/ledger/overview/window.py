@@ -41,22 +41,22 @@ class WindowFile(NamedTuple):
 
 
 class NamedFile(NamedTuple):
-    """A file of a window that a text names."""
+    """A file of a window whose path occurs in a text."""
 
     id: int
     path: str
 
 
 class FilePiece(NamedTuple):
-    """Some files of a window that follow one another, as a strip draws them together."""
+    """Some consecutive files of a window, which a strip chart draws as one piece."""
 
     first: int  # number of the first one
     last: int
-    path: str  # of that one
+    path: str  # of the first one
     files: int
     bytes: int  # that the window reads
     bad_records: int
-    state: str  # the worst of theirs
+    state: str  # the worst state of these files
 
 
 class Output(NamedTuple):
@@ -70,7 +70,7 @@ class Output(NamedTuple):
 
 
 class OutputSums(NamedTuple):
-    """What a generation publishes, in sums."""
+    """The sums of what a generation publishes."""
 
     files: int = 0
     rows: int = 0
@@ -89,14 +89,14 @@ class WindowExclusion(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowDetail:
-    """What is in a window beside its generations and groups. Lists are cut after the first hundred."""
+    """What is in a window besides its generations and groups. Lists are truncated after the first hundred."""
 
-    outputs: tuple[Output, ...]  # of the generation that is asked for
+    outputs: tuple[Output, ...]  # of the requested generation
     published: OutputSums
     quarantined: OutputSums
     excluded: tuple[WindowExclusion, ...]
     replaced: dict[int, int]  # generation -> files of which it reads a newer version
-    asked_by: dict[int, str]  # generation -> who asked for it by a command over many windows
+    asked_by: dict[int, str]  # generation -> who requested it with a command over many windows
 
 
 def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
@@ -124,9 +124,9 @@ def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
 def window_files(
     ledger: Ledger, window: str, generation: int, *, bad: bool = False, after: int = 0, limit: int = 50
 ) -> list[WindowFile]:
-    """Return files of a window by their number, those above `after`; with the sums of a generation not published yet.
+    """Return files of a window ordered by number, those above `after`, with the sums of an unpublished generation.
 
-    Files of which the window reads a part are listed with that part. `bad` leaves out files without bad records.
+    Files of which the window reads a part are listed with that part. With `bad`, only files with bad records count.
     """
     read = and_(
         file_sums.c.window_id == window, file_sums.c.generation == generation, file_sums.c.file_id == files.c.id
@@ -136,7 +136,7 @@ def window_files(
     bad_records = func.coalesce(file_sums.c.bad_records, parts.c.bad_records, files.c.bad_records)
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, records, bad_records)
     joined = files.outerjoin(parts, held).outerjoin(file_sums, read)
-    # Apart, so that each is found by its index.
+    # Separate queries, so that each uses its index.
     whole = select(files.c.id).where(files.c.window_id == window)
     counted = select(file_sums.c.file_id).where(file_sums.c.window_id == window, file_sums.c.bad_records > 0)
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
@@ -152,8 +152,8 @@ def window_files(
 
 
 def named_files(ledger: Ledger, window: str, text: str, *, limit: int = 10) -> list[NamedFile]:
-    """Return the files of a window whose path a text holds, such as its error."""
-    holds = literal(text, String).contains(files.c.path)  # and more: signs of a path may stand for others
+    """Return the files of a window whose path occurs in a text, such as the window's error."""
+    holds = literal(text, String).contains(files.c.path)  # a superset: characters of a path may act as wildcards
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
     columns = select(files.c.id, files.c.path)
     query = union(columns.where(files.c.window_id == window, holds), columns.where(files.c.id.in_(of_parts), holds))
@@ -163,7 +163,7 @@ def named_files(ledger: Ledger, window: str, text: str, *, limit: int = 10) -> l
 
 
 def file_pieces(ledger: Ledger, window: str, *, pieces: int) -> list[FilePiece]:
-    """Return the files of a window by their number, in at most so many pieces of about as many files each."""
+    """Return the files of a window ordered by number, in at most `pieces` pieces with about equally many files."""
     whole = select(files.c.id, files.c.size, files.c.bad_records, files.c.state).where(files.c.window_id == window)
     size = parts.c.part_end - parts.c.part_start
     some = select(files.c.id, size, parts.c.bad_records, files.c.state).join(parts, parts.c.file_id == files.c.id)

@@ -1,4 +1,4 @@
-"""Windows as lists show them: page by page, newest first, with how far each is and what its groups did."""
+"""Windows for lists: page by page, newest first, with the progress of each and of its groups."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.windows.progress import Progress, newest_
 from airflow_provider_blockread.options import nanoseconds
 
 MOST_OPEN = 500
-"""Windows at work, failed or stalled that are looked at one by one."""
+"""Windows at work, failed or stalled that are checked one by one."""
 
 #: States of progress in which a window is not over.
 OPEN_STATES = ("planning", "waiting", "reading", "proving", "publishing", "stalled", "failed")
@@ -41,7 +41,7 @@ class GroupSums(NamedTuple):
     began_at: datetime | None = None
     ended_at: datetime | None = None
     error: str | None = None  # of a group that failed
-    running_bytes: int = 0  # that attempts under way have read
+    running_bytes: int = 0  # that running attempts have read
     running_since: datetime | None = None
     reported_at: datetime | None = None  # when one of these reported last
 
@@ -55,36 +55,36 @@ class WindowRow:
     generation: Generation | None  # the newest one
     shown: Generation | None  # the published one
     progress: Progress  # of the newest one
-    groups: GroupSums  # of the newest one; of a pruned window empty
+    groups: GroupSums  # of the newest one; empty for a pruned window
     excluded: int  # files
 
     @property
     def state(self) -> str:
-        """How far the window is in one word; a published one with newer work is as that work."""
+        """The progress of the window in one word; for a published window with newer work, that of the work."""
         over = self.progress.state in {"superseded", "verified"}
         return "published" if over and self.shown is not None else self.progress.state
 
     @property
     def error(self) -> str | None:
-        """Why its newest work failed, as far as anything did."""
+        """Why its newest work failed, or None."""
         if self.progress.state not in {"failed", "stalled"}:
             return None
         return (self.generation.error if self.generation else None) or self.groups.error
 
     @property
     def reading_s(self) -> float | None:
-        """Seconds from the first group's start to the last one's end; None while that is not known."""
+        """Seconds from the first group's start to the last one's end, or None while this is not known."""
         began, ended = self.groups.began_at, self.groups.ended_at
         return (ended - began).total_seconds() if began is not None and ended is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowFilter:
-    """Which windows of a feed to list; an empty field stands for all."""
+    """Which windows of a feed to list; an empty field means all."""
 
     state: str = ""  # one of `OPEN_STATES` and `OVER_STATES`
     text: str = ""  # in the key, or the whole id
-    day: datetime | None = None  # in which their interval begins, or on which they were planned: its first moment
+    day: datetime | None = None  # of the interval's beginning, or of the planning: its first moment
     bad: bool = False  # with bad records in what is published
     rebuilt: bool = False  # with more than one generation
 
@@ -94,7 +94,7 @@ def list_page(
 ) -> list[WindowRow]:
     """Return windows of a feed, newest first: those whose sequence is below `before`.
 
-    Of states that are judged by heartbeats, only the newest hundreds of windows that are not over are looked at.
+    For states that depend on heartbeats, only the newest hundreds of unfinished windows are checked.
     """
     query = _selected().where(windows.c.feed_id == feed).order_by(windows.c.sequence.desc())
     query = _filtered(query, wanted)
@@ -108,14 +108,14 @@ def list_page(
 
 
 def window_row(ledger: Ledger, window: str) -> WindowRow | None:
-    """Return the window with this id, if there is one."""
+    """Return the window with this id, or None."""
     with ledger.reading() as connection:
         rows = connection.execute(_selected().where(windows.c.id == window)).all()
         return next(iter(window_rows(connection, rows, ledger.now())), None)
 
 
 def open_windows(connection: Connection, now: datetime, *, feed: int | None = None) -> list[WindowRow]:
-    """Return the windows that are not over, and published ones that are read again, newest first; some hundreds."""
+    """Return unfinished windows, and published ones that are read again, newest first, at most some hundreds."""
     query = _selected().where(_is_open()).order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
     if feed is not None:
         query = query.where(windows.c.feed_id == feed)
@@ -123,7 +123,7 @@ def open_windows(connection: Connection, now: datetime, *, feed: int | None = No
 
 
 def find_windows(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) -> list[WindowRow]:
-    """Return the newest windows of these feeds whose key holds a text, or whose id begins with it."""
+    """Return the newest windows of these feeds whose key contains a text, or whose id begins with it."""
     named = or_(windows.c.key.icontains(text, autoescape=True), windows.c.id.startswith(text, autoescape=True))
     query = _selected().where(named, windows.c.feed_id.in_(of)).limit(limit)
     query = query.order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
@@ -132,7 +132,7 @@ def find_windows(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) ->
 
 
 def window_rows(connection: Connection, rows: Sequence[Any], now: datetime) -> list[WindowRow]:
-    """Return windows of rows with `WINDOW_COLUMNS`, with all that lists show of them."""
+    """Return the windows of rows with `WINDOW_COLUMNS`, with everything that lists show."""
     found = [window_from(row) for row in rows]
     ids = [window.id for window in found]
     newest = newest_generations(connection, ids)
@@ -188,7 +188,7 @@ def _filtered(query: Select[Any], wanted: WindowFilter) -> Select[Any]:
 
 def _group_sums(connection: Connection, newest: Iterable[Generation]) -> Mapping[str, GroupSums]:
     is_done, is_running = groups.c.state == "done", groups.c.state == "running"
-    sums = {  # by the fields of what is returned
+    sums = {  # by field of the returned value
         "done": func.sum(case((is_done, 1), else_=0)),
         "blocks_done": func.sum(case((is_done, groups.c.blocks), else_=groups.c.blocks_done)),
         "read_bytes": func.sum(case((is_done, groups.c.read_bytes), else_=groups.c.bytes_done)),

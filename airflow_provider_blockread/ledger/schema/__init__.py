@@ -1,1 +1,1 @@
-"""The ledger's tables: the stored format, and how rows become values."""
+"""The ledger's tables: the stored format, and the conversion of rows to values."""

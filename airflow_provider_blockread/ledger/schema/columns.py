@@ -1,4 +1,4 @@
-"""Column types of the ledger's tables, and the words its states are made of."""
+"""Column types of the ledger's tables, and the words for states."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sqlalchemy.types import TypeEngine
 
 FILE_STATES = ("pending", "planned", "done", "missing", "changed", "quarantined", "ignored", "excluded", "replaced")
 TAKEN_STATES = ("done", "quarantined", "excluded", "replaced")
-# In which a newer version may be when a window that read an earlier one takes it.
+# States in which a newer version may be when a window that has read an earlier one takes it.
 REPLACING_STATES = ("pending", "ignored", "missing", "replaced")
 WINDOW_STATES = ("planning", "open", "empty", "abandoned")
 GENERATION_STATES = ("reading", "proven", "publishing", "published", "verified", "failed", "superseded")
@@ -51,7 +51,7 @@ class UtcDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Return the time in UTC, without its zone where the database has none."""
+        """Return the time in UTC, without its zone if the database has no zones."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -78,7 +78,7 @@ class Digest(TypeDecorator[str]):
         return dialect.type_descriptor(LargeBinary(16) if dialect.name == "sqlite" else Uuid(as_uuid=False))
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ANN401 - the driver's own
-        """Return the digits as the driver takes them."""
+        """Return the digits in the form that the driver needs."""
         return bytes.fromhex(value) if value is not None and dialect.name == "sqlite" else value
 
     def process_result_value(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ANN401 - the driver's own
@@ -93,12 +93,12 @@ SHORT = 16
 
 
 def short_number(digest: str) -> int:
-    """Return the signed number that stands for the first 16 digits of a digest."""
+    """Return the signed number that represents the first 16 digits of a digest."""
     return int.from_bytes(bytes.fromhex(digest[:SHORT]), "big", signed=True)
 
 
 def short_text(number: int) -> str:
-    """Return the 16 digits for which a number stands."""
+    """Return the 16 digits that a number represents."""
     return number.to_bytes(8, "big", signed=True).hex()
 
 
@@ -117,16 +117,16 @@ class ShortDigest(TypeDecorator[str]):
         return None if value is None else short_text(value)
 
 
-# SQLite numbers rows by itself only where the type is exactly INTEGER.
+# SQLite assigns row numbers only if the type is exactly INTEGER.
 ID = BigInteger().with_variant(Integer(), "sqlite")
-# PostgreSQL would sort by the database's locale, and no two ledgers would agree on a plan's order.
+# PostgreSQL would sort by the database's locale, and ledgers would not agree on a plan's order.
 PATH = Text().with_variant(Text(collation="C"), "postgresql")
 DIGEST = String(32)
 WINDOW = String(16)
 
 
 def one_of(column: str, words: tuple[str, ...]) -> CheckConstraint:
-    """Return the constraint that a column holds one of these words."""
+    """Return the constraint that a column has one of these words."""
     return CheckConstraint(f"{column} IN ({', '.join(repr(word) for word in words)})", name=column)
 
 

@@ -1,4 +1,4 @@
-"""The tables of what is known of files beside their rows: identities, listings, how they skip known files, parts.
+"""The tables of what is known about files besides their rows: identities, listings, stretches, parts.
 
 Stored as `tables` says.
 """
@@ -54,16 +54,16 @@ stretches = Table(
     sqlite_with_rowid=False,
 )
 
-# Of files that several windows read, the range that each of them reads; a file that one window reads has no row.
+# The range that each window reads of a file that several windows read; a file that one window reads has no row.
 parts = Table(
     "parts",
     metadata,
     Column("window_id", WINDOW, ForeignKey("windows.id"), primary_key=True),
-    # No foreign key: the manifest names it forever, the row may go.
+    # No foreign key: the manifest names it forever, but its row may be deleted.
     Column("file_id", BigInteger, primary_key=True, autoincrement=False),
     Column("part_start", BigInteger, nullable=False),
     Column("part_end", BigInteger, nullable=False),
-    # What the published generation found, moved here when all steps of its journal are done: it cannot turn back then.
+    # What the published generation found, moved here when all steps of its journal are done, and it cannot turn back.
     Column("next_start", BigInteger),
     Column("exit_state", BigInteger),
     Column("records", BigInteger),
@@ -83,6 +83,6 @@ listings = Table(
     count("new"),
     count("modified"),
     count("ignored"),
-    Column("source", JSON(none_as_null=True)),  # what was listed, as the options say it; empty where it is not known
+    Column("source", JSON(none_as_null=True)),  # the options of what was listed; empty if not known
     sqlite_autoincrement=True,
 )

@@ -1,4 +1,4 @@
-"""The tables of the journal: what generations publish, and the steps of it. Stored as `tables` says."""
+"""The tables of the journal: what generations publish, and the steps to publish it. Stored as `tables` says."""
 
 from __future__ import annotations
 

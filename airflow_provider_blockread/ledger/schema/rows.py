@@ -1,4 +1,4 @@
-"""From rows to values, whose fields have the names of columns."""
+"""Converts rows to values, whose fields have the names of columns, and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_provider_blockread.ledger.model import Generation, Group, GroupRef,
 from airflow_provider_blockread.ledger.schema.tables import feeds, windows
 from airflow_provider_blockread.proof.model import Sums
 
-#: What `window_from` needs, for a select that joins `feeds`.
+#: The columns that `window_from` needs, for a select that joins `feeds`.
 WINDOW_COLUMNS = (*windows.c, feeds.c.name.label("feed"))
 
 V = TypeVar("V")
@@ -28,7 +28,7 @@ def value_from(kind: type[V], row: object, others: Mapping[str, object] = _NONE)
 
 
 def row_from(value: object) -> dict[str, object]:
-    """Return the columns of a dataclass's value; what its fields hold is not copied."""
+    """Return the columns of a dataclass's value; the contents of its fields are not copied."""
     return {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
 
 

@@ -5,7 +5,7 @@
 - A path is a canonical URI, never percent-encoded, and sorts by its UTF-8 bytes. Digests are 32 lower-case hex
   digits, window ids 16: see `blocks.ids`. Those of files, of which there are many, are stored in binary: the path's in
   16 bytes, the version's first 16 digits as a signed number.
-- Ids of feeds, listings and files grow and are never used again.
+- Ids of feeds, listings and files increase and are never reused.
 - An epoch counts the attempts at one thing (planning a window, running a group, publishing a generation); the attempt
   with the highest one owns it.
 - Never stored: credentials, records, and anything per block (that stays in the manifest and the receipts).
@@ -56,7 +56,7 @@ from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals a
 #: Alembic revisions of this schema, oldest first; the last one is what this package works with.
 REVISIONS = ("0001",)
 
-# Alembic's table, under a name of its own, since another application may share the database.
+# Alembic's table, with a distinct name, since another application may share the database.
 version = Table(
     "blockread_version",
     metadata,
@@ -70,7 +70,7 @@ ledger = Table(
     Column("uuid", String(36), primary_key=True),
     Column("created_at", UtcDateTime, nullable=False),
     Column("singleton", Integer, nullable=False, unique=True),
-    Column("secret", String(64)),  # of this ledger alone: it seals what windows keep in the work area
+    Column("secret", String(64)),  # seals what this ledger's windows keep in the work area
     CheckConstraint("singleton = 1", name="singleton"),
 )
 
@@ -101,13 +101,13 @@ windows = Table(
     count("blocks"),
     count("groups"),
     count("bytes"),
-    Column("readers", Integer),  # tasks that may read it at once, those of all groups together; empty for any number
+    Column("readers", Integer),  # tasks that may read it at once, in all groups together; empty for no limit
     Column("scan_epoch", BigInteger, nullable=False, server_default="0"),  # of the newest try to scan it
-    Column("scanned_at", UtcDateTime),  # when that try had found its states
-    Column("interval_start_ns", BigInteger),  # the times whose files it was planned for, half-open; empty for any
+    Column("scanned_at", UtcDateTime),  # when that try had found the states
+    Column("interval_start_ns", BigInteger),  # the times of the files it was planned for, half-open; empty for all
     Column("interval_end_ns", BigInteger),
-    Column("pruned_at", UtcDateTime),  # since when its detail is dropped; see `retention`
-    Column("run", Text),  # of Airflow, that planned it: dag_id/run_id
+    Column("pruned_at", UtcDateTime),  # since when its details are dropped; see `retention`
+    Column("run", Text),  # the Airflow run that planned it: dag_id/run_id
     UniqueConstraint("feed_id", "key"),
     UniqueConstraint("feed_id", "sequence"),
     one_of("state", WINDOW_STATES),
@@ -115,19 +115,19 @@ windows = Table(
 )
 Index("ix_windows_run", windows.c.run)
 
-# In the order in which PostgreSQL leaves no gaps between them: there are a million rows and more.
+# Columns are in an order for which PostgreSQL needs no padding, since there are a million rows and more.
 files = Table(
     "files",
     metadata,
     Column("id", ID, primary_key=True),
     Column("size", BigInteger, nullable=False),
     Column("mtime_ns", BigInteger, nullable=False),
-    # What selection goes by: the time that the path names, or else `mtime_ns`. Kept up to date while the file waits.
+    # The time used for selection: from the path, or else `mtime_ns`. Kept up to date while the file waits.
     Column("time_ns", BigInteger, nullable=False, server_default="0"),
     Column("version_digest", ShortDigest, nullable=False),
     Column("records", BigInteger),  # of the published generation, with the bad ones
     Column("bad_records", BigInteger),  # of the published generation; empty for none
-    # Of a large file that spreads over windows: where the newest part ends that a window holds; see `parts`.
+    # For a large file that spans windows: the end of the newest part that a window holds; see `parts`.
     Column("part_next_offset", BigInteger),
     Column("feed_id", Integer, ForeignKey("feeds.id"), nullable=False),
     Column("first_listing", Integer, nullable=False),
@@ -138,7 +138,7 @@ files = Table(
     Column("window_id", ForeignKey("windows.id")),
     Column("path", PATH, nullable=False),
     Column("etag", Text),
-    # Digests first: without statistics, PostgreSQL would look through all files of the feed for a few of them.
+    # Digests first: without statistics, PostgreSQL would scan all files of the feed for a few of them.
     UniqueConstraint("path_digest", "version_digest", "feed_id"),
     one_of("state", FILE_STATES),
     CheckConstraint("state <> 'planned' OR window_id IS NOT NULL", name="planned_has_window"),
@@ -147,10 +147,10 @@ files = Table(
     sqlite_autoincrement=True,
 )
 
-# SQLite uses a partial index only where the statement says the condition literally; a bound parameter will not do.
+# SQLite uses a partial index only if the statement has the condition literally, and not as a bound parameter.
 IS_PENDING: ColumnElement[bool] = literal_column("state = 'pending'")
 IS_HELD: ColumnElement[bool] = literal_column("window_id IS NOT NULL")
-#: Files that a listing must look at one by one, though it knows them: seen again, they change their state.
+#: Files that a listing must check one by one although it knows them: if they are seen again, their state changes.
 IS_UNSETTLED: ColumnElement[bool] = literal_column("state IN ('missing', 'changed', 'ignored')")
 Index(
     "ix_files_pending",
@@ -162,7 +162,7 @@ Index(
     postgresql_where=IS_PENDING,
 )
 Index("ix_files_unsettled", files.c.feed_id, files.c.id, sqlite_where=IS_UNSETTLED, postgresql_where=IS_UNSETTLED)
-# Of files that wait, of which a listing brings a million, it holds none.
+# It leaves out waiting files, of which a listing may add a million.
 Index("ix_files_window_id", files.c.window_id, sqlite_where=IS_HELD, postgresql_where=IS_HELD)
 
 exclusions = Table(
@@ -175,7 +175,7 @@ exclusions = Table(
     Column("reason", Text, nullable=False),
     Column("who", Text, nullable=False),
     Column("excluded_at", UtcDateTime, nullable=False),
-    Column("generation", Integer),  # that alone leaves it out, until it is published in the place of another
+    Column("generation", Integer),  # the only one that leaves it out, until it replaces another
 )
 
 generations = Table(
@@ -191,8 +191,8 @@ generations = Table(
     Column("publish_epoch", BigInteger, nullable=False, server_default="0"),
     Column("publish_owner", Text),
     Column("publish_heartbeat_at", UtcDateTime),
-    Column("table_version", Text),  # that its commit made, where the sink is a table
-    Column("schema_changes", Text),  # that its commit made to that table, in words
+    Column("table_version", Text),  # made by its commit, if the sink is a table
+    Column("schema_changes", Text),  # made to that table by its commit, in words
     count("records"),
     count("bad_records"),
     count("skipped_records"),
@@ -203,10 +203,10 @@ generations = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("proven_at", UtcDateTime),
     Column("published_at", UtcDateTime),
-    Column("run", Text),  # of Airflow, that asked for it: dag_id/run_id
-    Column("manifest_uri", Text),  # of its own plan, which names newer versions; empty: the window's
+    Column("run", Text),  # the Airflow run that requested it: dag_id/run_id
+    Column("manifest_uri", Text),  # of its own plan, which names newer versions; empty for the window's
     Column("manifest_hash", String(128)),
-    Column("given_up_by", Text),  # who did, before it was finished
+    Column("given_up_by", Text),  # by whom, before it was finished
     one_of("state", GENERATION_STATES),
     one_of("mode", GENERATION_MODES),
     CheckConstraint("mode = 'write' OR state NOT IN ('publishing', 'published')", name="verify_writes_nothing"),
@@ -215,7 +215,7 @@ generations = Table(
 Index("ix_generations_run", generations.c.run)
 
 _PUBLISHED: ColumnElement[bool] = literal_column("state = 'published'")
-#: Generations that are at work, failed or wait; a window has at most one.
+#: Generations that are being worked on, failed or wait; a window has at most one.
 IS_UNFINISHED: ColumnElement[bool] = literal_column("state IN ('reading', 'proven', 'publishing', 'failed')")
 for _name, _where in (("uq_generations_published", _PUBLISHED), ("uq_generations_unfinished", IS_UNFINISHED)):
     Index(_name, generations.c.window_id, unique=True, sqlite_where=_where, postgresql_where=_where)
@@ -249,9 +249,9 @@ groups = Table(
     Column("finished_at", UtcDateTime),
     Column("stale_after_s", Double, nullable=False, server_default="120"),  # as the owner's claim says
     Column("spec_hash", String(128)),  # of the attempt's job specification, if its driver may outlive its owner
-    Column("application", Text),  # that runs it: its id on Spark, or on the cluster that has taken it
-    Column("holder", Integer, nullable=False, server_default="0"),  # how often a later try has adopted this epoch's
-    # What the newest attempt has read so far, as its driver says: only to be shown.
+    Column("application", Text),  # its id on Spark, or on the cluster that has accepted it
+    Column("holder", Integer, nullable=False, server_default="0"),  # how often a later try has adopted this epoch
+    # What the newest attempt has read so far, as its driver says; only for display.
     count("blocks_done"),
     count("records_done"),
     count("bad_records_done"),
@@ -274,7 +274,7 @@ file_sums = Table(
     count("records"),
     count("bad_records"),
     count("bytes"),
-    Column("next_start", BigInteger),  # as in `parts`, into which they move; empty where the file is read whole
+    Column("next_start", BigInteger),  # as in `parts`, to which they are moved; empty if the file is read whole
     Column("exit_state", BigInteger),
     of_generation(),
     sqlite_with_rowid=False,

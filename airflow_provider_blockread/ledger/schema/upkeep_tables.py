@@ -1,6 +1,6 @@
-"""The tables of what people ask for afterwards: windows withdrawn, commands over many of them, cleaned files.
+"""The tables of upkeep: withdrawn windows, commands over many windows, cleaned files.
 
-Stored as `tables` says; these stand apart since no window needs them to be planned, read and published.
+Stored as `tables` says; they are separate because windows are planned, read and published without them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ withdrawals = Table(
     Column("files", String(16), nullable=False),
     Column("who", Text, nullable=False),
     Column("began_at", UtcDateTime, nullable=False),
-    Column("finished_at", UtcDateTime),  # none: output may still be there, and files not moved; repeat it
+    Column("finished_at", UtcDateTime),  # empty: output may still be there, and files not moved; repeat it
     one_of("files", WITHDRAWN_FILES),
 )
 
@@ -72,11 +72,11 @@ request_generations = Table(
     metadata,
     Column("request_id", ForeignKey("requests.id"), primary_key=True),
     Column("window_id", WINDOW, ForeignKey("windows.id"), primary_key=True),
-    Column("generation", Integer, primary_key=True, autoincrement=False),  # that was started for the request
+    Column("generation", Integer, primary_key=True, autoincrement=False),  # started for the request
 )
 
-# Of generations that read newer versions of files: which, in whose place. No foreign keys to files: rows of pruned
-# windows may go.
+# Which newer versions of files a generation reads, in place of which files. No foreign keys to files: rows of pruned
+# windows may be deleted.
 replacements = Table(
     "replacements",
     metadata,
@@ -90,14 +90,14 @@ replacements = Table(
     one_of("was", REPLACING_STATES),
 )
 
-# What became of files at the source after they were published, written down before it is done. No foreign keys to
-# files: rows of pruned windows may go.
+# What is done to files at the source after they were published, recorded before it is done. No foreign keys to files:
+# rows of pruned windows may be deleted.
 cleanings = Table(
     "cleanings",
     metadata,
     Column("file_id", BigInteger, primary_key=True, autoincrement=False),
     Column("version_digest", ShortDigest, nullable=False),
-    Column("window_id", WINDOW, ForeignKey("windows.id"), nullable=False),  # of a file in parts, that of the last one
+    Column("window_id", WINDOW, ForeignKey("windows.id"), nullable=False),  # of the last part, for a file in parts
     Column("action", String(16), nullable=False),
     Column("state", String(16), nullable=False),
     Column("path", PATH, nullable=False),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlalchemy import Connection, text
 
 _SHOWN = "g.window_id = w.id AND g.state = 'published'"
-# What is begun and neither published nor given up to its end: planned, being planned, or being withdrawn.
+# What was begun and is neither published nor completely given up: planned, being planned, or being withdrawn.
 _OPEN = f"""w.state <> 'empty' AND NOT EXISTS (SELECT 1 FROM generations g WHERE {_SHOWN})
       AND NOT EXISTS (SELECT 1 FROM withdrawals t WHERE t.window_id = w.id AND t.finished_at IS NOT NULL)"""  # noqa: S608
 
-# How far a generation is, or a window that has none: what `ledger.windows.progress` says, by the database's own clock.
+# The progress of a generation, or of a window without one, as in `ledger.windows.progress`, by the database's clock.
 _PROGRESS = """
 CASE WHEN w.state <> 'open' OR g.number IS NULL
           THEN CASE WHEN w.state = 'planning' AND {planner_is_stale} THEN 'stalled' ELSE w.state END
@@ -135,13 +135,13 @@ def create(connection: Connection) -> None:
 
 
 def drop(connection: Connection) -> None:
-    """Drop the views, whatever package made them: a table that a view shows cannot be changed."""
+    """Drop the views, whatever version of this package made them: a table with a view cannot be changed."""
     for name in VIEWS:
         connection.execute(text(f"DROP VIEW IF EXISTS {name}"))
 
 
 def _stale(connection: Connection, heartbeat: str, seconds: str) -> str:
-    """Return the condition that a heartbeat is older than so many seconds, by the database's clock."""
+    """Return the condition that a heartbeat is older than this many seconds, by the database's clock."""
     if connection.dialect.name == "sqlite":
         return f"({heartbeat} < strftime('%Y-%m-%d %H:%M:%f', 'now', '-' || {seconds} || ' seconds'))"
     return f"({heartbeat} < now() - {seconds} * interval '1 second')"

@@ -1,1 +1,1 @@
-"""Upkeep: windows withdrawn, requests over many windows, source files cleaned, old detail pruned."""
+"""Upkeep: withdrawals of windows, requests over many windows, cleaning of source files, pruning of old details."""

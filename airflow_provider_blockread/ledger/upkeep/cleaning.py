@@ -1,8 +1,8 @@
 """Cleaning: what is done with files at the source once they are published, recorded before it is done.
 
-A file is fit when every window that has read it, in any feed of this ledger, is published for longer than the grace
-time and is not being read again, and no feed waits for it. The transaction that records the cleaning checks this
-again and locks those windows, so that no generation starts that would read the file.
+A file is fit if every window that has read it, in any feed of this ledger, has been published for longer than the grace
+period and is not being read again, and no feed waits for it. The transaction that records the cleaning checks this
+again and locks those windows, so that no generation that would read the file can start.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from airflow_provider_blockread.ledger.schema.tables import files, generations, 
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
 from airflow_provider_blockread.ledger.store import Ledger
 
-#: Files written down at once; each is then handled by itself.
+#: Files whose cleaning is recorded at once; each is then cleaned separately.
 BATCH = 500
 _WAITING = frozenset({"pending", "planned", "missing", "changed"})  # states in which a feed may yet read a file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """Which files of a feed are cleaned: published before a time, and not cleaned in this way yet."""
+    """Which files of a feed are cleaned: those published before a time, and not cleaned in this way yet."""
 
     feed: str
     action: str  # archive | delete | tag
@@ -41,10 +41,10 @@ class Fit:
 class CleanFile:
     """A file version that is fit."""
 
-    ids: tuple[int, ...]  # the feed's own, then those of other feeds that have read the same version
+    ids: tuple[int, ...]  # the feed's own id, then those of other feeds that have read the same version
     version: FileVersion
     window: str
-    begun: tuple[str, str | None] | None = None  # the action and target that an earlier call wrote down and not did
+    begun: tuple[str, str | None] | None = None  # action and target that an earlier call recorded, but did not do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +52,12 @@ class CleanPage:
     """Some files of a feed, in the order of their ids."""
 
     files: tuple[CleanFile, ...]
-    left: Mapping[str, int]  # those that are left alone, by reason: waiting (for another feed), busy (read again)
+    left: Mapping[str, int]  # files that are left alone, by reason: waiting (for another feed), busy (read again)
     last: int  # the id to continue after
 
 
 def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
-    """Return the next files that are published long enough; None where there are none.
+    """Return the next files that were published long enough ago, or None if there are no more.
 
     Raises:
         OptionsError: when the ledger knows no such feed.
@@ -80,7 +80,7 @@ def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
 
 
 def listed_source(ledger: Ledger, feed: str) -> dict[str, Any] | None:
-    """Return the source that the feed has listed last, as JSON; None where that is not known."""
+    """Return the source that the feed has listed last, as JSON, or None if this is not known."""
     with ledger.reading() as connection:
         known = (listings.c.feed_id == find_feed(connection, feed), listings.c.source.is_not(None))
         found: dict[str, Any] | None = connection.scalar(
@@ -90,12 +90,12 @@ def listed_source(ledger: Ledger, feed: str) -> dict[str, Any] | None:
 
 
 def write_down(ledger: Ledger, fit: Fit, planned: Mapping[int, str | None], *, who: str) -> list[CleanFile]:
-    """Write down what is about to be done, and return those of the files that are still fit for it.
+    """Record what is about to be done, and return those of the files that are still fit for it.
 
     Args:
-        ledger: where to.
-        fit: what is to be done.
-        planned: where each file goes, None but for `archive`, by the feed's own id of it.
+        ledger: the ledger to write.
+        fit: what will be done.
+        planned: the target of each file (None, except for `archive`), by the feed's own id of the file.
         who: a user or task.
     """
     if not planned:
@@ -121,19 +121,19 @@ def write_down(ledger: Ledger, fit: Fit, planned: Mapping[int, str | None], *, w
 
 
 def write_target(ledger: Ledger, file: CleanFile, target: str) -> None:
-    """Write down that a file goes elsewhere, before it does."""
+    """Record that a file goes to another target, before it is moved."""
     with ledger.writing() as connection:
         mine = (cleanings.c.file_id.in_(file.ids), cleanings.c.state == "planned")
         connection.execute(cleanings.update().where(*mine).values(target=target))
 
 
 def finish_cleaning(ledger: Ledger, done: Mapping[str, Sequence[CleanFile]]) -> None:
-    """Record what became of files, by the state that they are in; may be repeated."""
+    """Record the outcome for files, which are given by their new state; may be repeated."""
     with ledger.writing() as connection:
         for state, found in done.items():
             ids = [number for file in found for number in file.ids]
-            # Of two cleanings at the same time, one finds the files of the other gone. A rebuild may have seen a file
-            # in its place just before it was removed.
+            # If two cleanings run at the same time, one finds the files of the other gone. A rebuild may have seen a
+            # file in its place just before it was removed.
             before = ("planned", "gone", "restored") if state == "done" else ("planned",)
             mine = (cleanings.c.file_id.in_(ids), cleanings.c.state.in_(before))
             change = {"state": state, "finished_at": ledger.now()}
@@ -141,7 +141,7 @@ def finish_cleaning(ledger: Ledger, done: Mapping[str, Sequence[CleanFile]]) -> 
 
 
 def _is_due(fit: Fit) -> ColumnElement[bool]:
-    """Not cleaned yet, or begun only; brought back long ago; or tagged, when it is to be removed now."""
+    """Return the condition: not cleaned yet, or only begun; restored long ago; or tagged, and now to be removed."""
     back = and_(cleanings.c.state == "restored", cleanings.c.finished_at < fit.before)
     due = or_(cleanings.c.file_id.is_(None), cleanings.c.state == "planned", back)
     tagged = and_(cleanings.c.action == "tag", cleanings.c.state == "done")
@@ -153,7 +153,7 @@ def _is_old(before: datetime) -> ColumnElement[bool]:
 
 
 def _fit_files(connection: Connection, fit: Fit, ids: Sequence[int]) -> tuple[list[CleanFile], Counter[str]]:
-    """Return those of these files that are fit, and how many are not, by reason."""
+    """Return the files among these that are fit, and the number of the others, by reason."""
     joined = files.outerjoin(cleanings, cleanings.c.file_id == files.c.id)
     begun = (cleanings.c.state.label("cleaning"), cleanings.c.action, cleanings.c.target)
     query = select(files, *begun).select_from(joined).where(files.c.id.in_(ids), files.c.state == "done", _is_due(fit))
@@ -184,7 +184,7 @@ def _clean_file(row: Row[Any], rows: Iterable[Row[Any]]) -> CleanFile:
 
 
 def _same_versions(connection: Connection, own: Sequence[Row[Any]]) -> dict[tuple[str, str], list[Row[Any]]]:
-    """Return the rows of all feeds that hold the same versions, by the digests of path and version."""
+    """Return the rows of all feeds with the same versions, by the digests of path and version."""
     found: dict[tuple[str, str], list[Row[Any]]] = defaultdict(list)
     query = select(files).where(files.c.path_digest.in_([row.path_digest for row in own]))
     for row in connection.execute(query):
@@ -202,7 +202,7 @@ def _holders(connection: Connection, rows: Sequence[Row[Any]]) -> dict[int, set[
 
 
 def _settled(connection: Connection, fit: Fit, ids: set[str]) -> set[str]:
-    """Return those windows that are published long enough, and that nobody reads or is about to read again."""
+    """Return the windows among these that were published long enough ago, and are not (about to be) read again."""
     mine = generations.c.window_id == windows.c.id
     busy = exists().where(mine, generations.c.state.in_(UNFINISHED_STATES))
     shown = exists().where(mine, _is_old(fit.before))
@@ -211,7 +211,7 @@ def _settled(connection: Connection, fit: Fit, ids: set[str]) -> set[str]:
 
 
 def _lock_windows(connection: Connection, ids: Sequence[int]) -> None:
-    """Let no generation that reads one of these files start until this transaction ends."""
+    """Keep generations that would read one of these files from starting until this transaction ends."""
     in_parts = select(parts.c.window_id).where(parts.c.file_id.in_(ids))
     whole = select(files.c.window_id).where(files.c.id.in_(ids))
     query = select(windows.c.id).where(or_(windows.c.id.in_(whole), windows.c.id.in_(in_parts)))

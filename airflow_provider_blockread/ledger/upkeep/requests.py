@@ -1,7 +1,7 @@
-"""Requests: commands that go over many windows, and which generation of each was started for them.
+"""Requests: commands that process many windows, and which generation of each window was started for them.
 
-A request is known by its action and arguments until it is finished, so that the same command, repeated after a crash
-or a failure, continues with what it began instead of doing it again.
+A request is identified by its action and arguments until it is finished, so that the same command, repeated after a
+crash or a failure, continues with what it began instead of doing it again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STARTED = request_generations.c
 
 
 def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Request | None:
-    """Return the unfinished request of these arguments, None where there is none."""
+    """Return the unfinished request with these arguments, or None."""
     query = select(requests).where(
         requests.c.digest == _digest(action, arguments),
         requests.c.finished_at.is_(None),
@@ -43,9 +43,9 @@ def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Requ
 
 
 def open_request(ledger: Ledger, action: str, arguments: dict[str, Any], *, who: str) -> Request:
-    """Return the unfinished request of these arguments, begun now where there is none."""
+    """Return the unfinished request with these arguments; if there is none, begin it."""
     found = find_request(ledger, action, arguments)
-    while found is None:  # another process may begin the same one now, or finish it just then
+    while found is None:  # another process may begin or finish the same one meanwhile
         row = {"action": action, "arguments": arguments, "digest": _digest(action, arguments), "who": who}
         with ledger.writing() as connection:
             connection.execute(insert_or_ignore(connection, requests), row | {"began_at": ledger.now()})
@@ -54,7 +54,7 @@ def open_request(ledger: Ledger, action: str, arguments: dict[str, Any], *, who:
 
 
 def finish_request(ledger: Ledger, request: Request) -> None:
-    """Record that all of it is done, or given up: the same command is a new request then. May be repeated."""
+    """Record that all of it is done, or given up; the same command is then a new request. May be repeated."""
     unfinished = (requests.c.id == request.id, requests.c.finished_at.is_(None))
     with ledger.writing() as connection:
         connection.execute(requests.update().where(*unfinished).values(finished_at=ledger.now()))
@@ -85,21 +85,21 @@ def start_requested(
     plan: NewerPlan | None = None,
     unneeded: int = 0,
 ) -> Generation:
-    """Return a new pass over a published window, under the options of what is published.
+    """Start a new generation of a published window, with the options of the published one, and return it.
 
-    An unpublished window is read under the options of its newest generation, and by a newer plan. A
-    request that is handed over to a run of Airflow names it, and its clear number, in its arguments.
+    An unpublished window is read with the options of its newest generation, and by a newer plan. A
+    request that is handed over to an Airflow run names the run, and its clear number, in its arguments.
 
     Args:
-        ledger: where to.
-        request: that asks for it.
-        window_id: which window.
-        again: the groups to be read; the others are done, with the results of what is published. None for all.
-        plan: where newer versions of files are read; None for the plan of what is published.
-        unneeded: so many of its files were cleaned from the source, and are not read again.
+        ledger: the ledger to write.
+        request: the request that starts it.
+        window_id: the window's id.
+        again: the groups to read; the others are done, with the published results. None for all groups.
+        plan: the plan if newer versions of files are read; None for the published plan.
+        unneeded: the number of its files that were cleaned from the source, but are not read again.
 
     Raises:
-        CleanedError: when others of its files were cleaned from the source.
+        CleanedError: when other files of the window were cleaned from the source.
         ConflictError: when the request is finished, or the plan no longer fits; or when the window is not published,
             and no newer plan is given.
     """

@@ -1,10 +1,10 @@
-"""Retention: drops the detail of old windows; of their files it keeps only what prevents them from being read again.
+"""Retention: drops the details of old windows, and keeps only what prevents their files from being read again.
 
-A window is fit to be pruned when a generation of it is published, or it was given up, and nothing is being done with
-it. `pruned_at` is set first, in one statement that checks all of these conditions again; from then on no generation
-starts before the plan is restored. Detail goes in batches, the groups last: a window with `pruned_at` and groups is
-half pruned, and the next call continues with it. What stays forever is the window, its generations, its exclusions, and
-the journal of what is published.
+A window can be pruned if a generation of it is published, or it was given up, and nothing is being done with it.
+`pruned_at` is set first, in one statement that checks all of these conditions again; from then on no generation starts
+before the plan is restored. Details are dropped in batches, the groups last: a window with `pruned_at` and groups is
+half pruned, and the next call continues with it. The window, its generations, its exclusions, and the journal of what
+is published are kept forever.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HALF_PRUNED = and_(windows.c.pruned_at.is_not(None), _HAS_GROUPS)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """Which windows are old: given up before a time, or published before it and not among the newest of their feed."""
+    """Which windows are old: given up, or published and not among the newest of their feed, before a certain time."""
 
     before: datetime
     keep: int
@@ -51,15 +51,15 @@ class Bound:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prunable:
-    """What pruning by a bound would go over."""
+    """The windows that pruning by a bound would process."""
 
     windows: int
     files: int
-    first: tuple[Window, ...]  # the oldest of them, with no files where these have gone back to the feed
+    first: tuple[Window, ...]  # the oldest of them; without files if these have gone back to the feed
 
 
 def prunable(ledger: Ledger, bound: Bound, *, limit: int) -> Prunable:
-    """Return the windows that are old, or half pruned: how many, and the oldest."""
+    """Return the number of windows that are old or half pruned, and the oldest of them."""
     old = _old(bound).add_columns(_KEPT)
     chosen = old.subquery()
     with ledger.reading() as connection:
@@ -70,14 +70,14 @@ def prunable(ledger: Ledger, bound: Bound, *, limit: int) -> Prunable:
 
 
 def old_windows(ledger: Ledger, bound: Bound, *, after: str, limit: int) -> list[Window]:
-    """Return the windows that are old, or half pruned, in the order of their ids, from after an id on."""
+    """Return the windows that are old or half pruned, ordered by id: up to `limit` windows after the id `after`."""
     query = _old(bound).where(windows.c.id > after).order_by(windows.c.id).limit(limit)
     with ledger.reading() as connection:
         return [window_from(row) for row in connection.execute(query)]
 
 
 def settled_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int) -> list[Window]:
-    """Return published windows that nothing is being done with, in the order of their ids, from after an id on."""
+    """Return published windows without work in progress, ordered by id: up to `limit` windows after the id `after`."""
     query = (
         select(*WINDOW_COLUMNS).join(feeds).where(windows.c.pruned_at.is_(None), _is_settled(), windows.c.id > after)
     )
@@ -88,7 +88,7 @@ def settled_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int)
 
 
 def unopened_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int) -> list[Window]:
-    """Return empty windows whose planner died, or gave up, with a manifest; in the order of their ids, from one on."""
+    """Return empty windows with a manifest, whose planner died or gave up, by id: up to `limit` after `after`."""
     left = (windows.c.state == "empty", windows.c.manifest_uri != "", windows.c.id > after)
     query = select(*WINDOW_COLUMNS).join(feeds).where(*left)
     if feed is not None:
@@ -99,7 +99,7 @@ def unopened_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int
 
 @contextmanager
 def clearing_unopened(ledger: Ledger, window: Window) -> Iterator[bool]:
-    """Yield whether the window is still empty; then no plan uses it during the body, and nothing is left of it."""
+    """Yield whether the window is still empty; if so, no plan uses it during the body, which removes what is left."""
     left = (windows.c.state == "empty", windows.c.manifest_uri == window.manifest_uri)
     with ledger.writing() as connection:
         lock_feed_of(connection, window.id)
@@ -110,7 +110,7 @@ def clearing_unopened(ledger: Ledger, window: Window) -> Iterator[bool]:
 def begin_pruning(ledger: Ledger, window_id: str, bound: Bound) -> bool:
     """Mark a window as pruned, so that no generation of it starts; return whether this call may prune it.
 
-    It is not when something has happened to it since it was chosen.
+    It may not if something has happened to the window since it was chosen.
     """
     with ledger.writing() as connection:
         lock_window(connection, window_id)
@@ -123,8 +123,8 @@ def begin_pruning(ledger: Ledger, window_id: str, bound: Bound) -> bool:
 def drop_detail(ledger: Ledger, window_id: str, *, keep_cleanings: bool = False) -> int:
     """Drop the sums and journals of a window that is being pruned, and return how many files became identities.
 
-    What was cleaned of its files is forgotten too, unless the window may be read again. Somebody who restores the plan
-    meanwhile ends it: what is left stays.
+    The records about cleaned files are dropped too, unless the window may be read again. If the plan is restored
+    meanwhile, this ends, and what is left stays.
     """
     shown = select(generations.c.number).where(generations.c.window_id == window_id, generations.c.state == "published")
     of_sums = file_sums.c.window_id == window_id
@@ -141,24 +141,24 @@ def drop_detail(ledger: Ledger, window_id: str, *, keep_cleanings: bool = False)
 
 
 def is_pruned(ledger: Ledger, window_id: str) -> bool:
-    """Return whether the window's detail is deleted, or being deleted."""
+    """Return whether the window's details are deleted, or being deleted."""
     with ledger.reading() as connection:
         return connection.scalar(select(windows.c.pruned_at).where(windows.c.id == window_id)) is not None
 
 
 def finish_pruning(ledger: Ledger, window_id: str) -> None:
-    """Drop the groups: nothing of the window's detail is left. May be repeated."""
+    """Drop the groups, the last of the window's details. May be repeated."""
     with ledger.writing() as connection:
         if _is_being_pruned(connection, window_id):
             connection.execute(groups.delete().where(groups.c.window_id == window_id))
 
 
 def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) -> None:
-    """Insert a pruned window's groups again, as its manifest lists them, so that a generation may start."""
+    """Insert a pruned window's groups again, as its manifest lists them, so that a generation can start."""
     with ledger.writing() as connection:
         if not _is_being_pruned(connection, window_id):
             return
-        # Whose plan it is: that of what is published, which the next generation continues from.
+        # The plan is that of the published generation, from which the next one continues.
         shown = (generations.c.window_id == window_id, generations.c.state == "published")
         number = int(connection.execute(select(generations.c.number).where(*shown)).scalar_one())
         connection.execute(groups.delete().where(groups.c.window_id == window_id, groups.c.generation == number))
@@ -167,7 +167,7 @@ def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) 
 
 
 def drop_listings(ledger: Ledger, bound: Bound) -> int:
-    """Delete old listings that first saw no file that is left, and return how many; the newest of a feed stay."""
+    """Delete old listings to which no remaining file refers, and return how many; each feed's newest one is kept."""
     of_feed = select(feeds.c.id) if bound.feed is None else select(feeds.c.id).where(feeds.c.name == bound.feed)
     newest = select(func.max(listings.c.id)).group_by(listings.c.feed_id)
     old = select(listings.c.id).where(listings.c.started_at < bound.before, listings.c.feed_id.in_(of_feed))
@@ -181,9 +181,9 @@ def drop_listings(ledger: Ledger, bound: Bound) -> int:
 
 
 def drop_stretches(ledger: Ledger) -> int:
-    """Forget the stretches of feeds that have far more than their files make, and return how many.
+    """Forget the stretches of feeds that have far more stretches than their files need, and return how many.
 
-    Listings leave them behind where files come and go; the next listing remembers again those that it shows.
+    They accumulate as files come and go; the next listing remembers those that it shows again.
     """
     dropped = 0
     with ledger.reading() as connection:
@@ -200,7 +200,7 @@ def drop_stretches(ledger: Ledger) -> int:
 
 
 def _old(bound: Bound) -> Select[Any]:
-    """Return the windows that `begin_pruning` would take."""
+    """Return the query for the windows that `begin_pruning` would accept."""
     place = func.row_number().over(partition_by=windows.c.feed_id, order_by=windows.c.sequence.desc())
     shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
     ranked = select(windows.c.id, place.label("place")).where(shown).subquery()
@@ -211,7 +211,7 @@ def _old(bound: Bound) -> Select[Any]:
 
 
 def _is_settled(bound: Bound | None = None) -> ColumnElement[bool]:
-    """Published, and nobody is about to change that; a verification that failed is over."""
+    """Return the condition: published, and nobody is about to change that; a failed verification is over."""
     mine = generations.c.window_id == windows.c.id
     shown = exists().where(mine, generations.c.state == "published")
     if bound is not None:
@@ -243,7 +243,7 @@ def _move_files(ledger: Ledger, window_id: str, *, keep_cleanings: bool) -> int:
     """Turn some of the window's files into identities, and return how many."""
     taken = (files.c.window_id == window_id, files.c.state.in_(TAKEN_STATES))
     with ledger.writing() as connection:
-        lock_feed_of(connection, window_id)  # a listing sees a file here or there
+        lock_feed_of(connection, window_id)  # so that a listing sees each file in one of the tables
         if not _is_being_pruned(connection, window_id):
             return 0
         batch = list(connection.scalars(select(files.c.id).where(*taken).limit(BATCH_FILES).with_for_update()))

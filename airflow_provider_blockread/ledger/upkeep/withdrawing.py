@@ -1,8 +1,8 @@
 """Withdrawals: a window is given up for good, and its files go back to the feed or stay excluded.
 
 One transaction makes the window `abandoned` and all its generations superseded, which fences every process that reads,
-proves or publishes it, and records the new state of the files. The caller removes the output, and only then do files
-move, in batches. `finished_at` comes last: after a crash in between, a repetition continues from there.
+proves or publishes it, and records the new state of the files. The caller removes the output, and only then are files
+moved, in batches. `finished_at` is set last: after a crash, a repeated call continues.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HELD = ("planned", "done")  # states of a file that a window holds
 
 
 def find_withdrawal(ledger: Ledger, window_id: str) -> Withdrawal | None:
-    """Return the window's withdrawal, begun or finished; None where there is none."""
+    """Return the window's withdrawal, begun or finished, or None."""
     with ledger.reading() as connection:
         return _found(connection, window_id)
 
@@ -56,9 +56,9 @@ def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -
     """Make sure that `begin_undoing` may be called now, except for cleaned files; return what it would continue with.
 
     Raises:
-        StateError: when nothing of the window is published, or its files have gone back and are to be excluded.
+        StateError: when nothing of the window is published, or its files should be excluded but are back in the feed.
         OwnedError: when a live owner is publishing it.
-        PrunedError: when its files are to go back, but were pruned.
+        PrunedError: when its files should go back, but were pruned.
     """
     with ledger.reading() as connection:
         _lock_window(connection, window_id)
@@ -91,17 +91,17 @@ def begin_undoing(ledger: Ledger, window_id: str, *, files: str | None, who: str
     """Give up a published or half published window, so that its output can be removed; may be repeated.
 
     Args:
-        ledger: where to.
-        window_id: which window.
-        files: what they become: `pending`, to be read by a later window, or `excluded`, which is the default of a
-            first call. A repetition may still ask for `pending` where they were excluded.
+        ledger: the ledger to write.
+        window_id: the window's id.
+        files: their new state: `pending`, to be read by a later window, or `excluded`, which is the default of a
+            first call. A repeated call may still request `pending` after `excluded`.
         who: a user or task.
 
     Raises:
-        StateError: when nothing of it is published, or its files have gone back already and are to be excluded.
+        StateError: when nothing of it is published, or its files should be excluded but are already back in the feed.
         OwnedError: when a live owner is publishing it.
-        PrunedError: when its files are to go back, but were pruned.
-        CleanedError: when they are to go back, but were cleaned from the source.
+        PrunedError: when its files should go back, but were pruned.
+        CleanedError: when its files should go back, but were cleaned from the source.
         OptionsError: when `files` is another word.
     """
     if files not in {None, *WITHDRAWN_FILES}:
@@ -121,19 +121,19 @@ def begin_undoing(ledger: Ledger, window_id: str, *, files: str | None, who: str
 
 
 def release_files(ledger: Ledger, withdrawal: Withdrawal) -> int:
-    """Move the window's files to where its withdrawal sends them and return how many moved; may be repeated.
+    """Give the window's files the state that its withdrawal names, and return how many changed; may be repeated.
 
     Files that were excluded by hand, or found missing or changed, stay as they are.
 
     Raises:
-        ConflictError: when the window was not withdrawn like this.
+        ConflictError: when this is not the window's withdrawal.
     """
     window, moved, last = withdrawal.window, _release_parts(ledger, withdrawal), 0
     by_hand = select(exclusions.c.file_id).where(exclusions.c.window_id == window)
     states = (*_HELD, "excluded") if withdrawal.files == "pending" else _HELD
     mine = (files.c.window_id == window, files.c.state.in_(states), files.c.id.not_in(by_hand))
     while True:
-        # By id, so that all pages together pass over the table once.
+        # By id, so that all pages together scan the table once.
         page = select(files.c.id).where(*mine, files.c.id > last).order_by(files.c.id).limit(BATCH_FILES)
         with ledger.reading() as connection:
             batch = list(connection.scalars(page))
@@ -147,7 +147,7 @@ def release_files(ledger: Ledger, withdrawal: Withdrawal) -> int:
 
 
 def _release_parts(ledger: Ledger, withdrawal: Withdrawal) -> int:
-    """Give the window's parts back, or end their files with them; return how many files are not the window's own."""
+    """Give the window's parts back, or end their files with them; return how many files the window does not own."""
     with ledger.writing() as connection:
         _lock_release(connection, withdrawal)
         if withdrawal.files == "pending":
@@ -156,7 +156,7 @@ def _release_parts(ledger: Ledger, withdrawal: Withdrawal) -> int:
 
 
 def finish_withdrawal(ledger: Ledger, withdrawal: Withdrawal) -> None:
-    """Record that nothing of the window is left in the output, and that its files have moved; may be repeated."""
+    """Record that nothing of the window is left in the output, and its files have their new state; may be repeated."""
     with ledger.writing() as connection:
         unfinished = (*_same(withdrawal), withdrawals.c.finished_at.is_(None))
         connection.execute(withdrawals.update().where(*unfinished).values(finished_at=ledger.now()))
@@ -170,7 +170,7 @@ def _found(connection: Connection, window_id: str) -> Withdrawal | None:
 
 
 def _lock_window(connection: Connection, window_id: str) -> None:
-    """Keep generations from being started until this transaction ends, and refuse a window that cannot be given up."""
+    """Keep generations from starting until this transaction ends, and refuse a window that cannot be given up."""
     query = select(windows.c.state).where(windows.c.id == window_id).with_for_update(key_share=True)
     state = connection.scalar(query)
     if state not in {"open", "abandoned"}:
@@ -180,7 +180,7 @@ def _lock_window(connection: Connection, window_id: str) -> None:
 
 
 def _refuse_state(connection: Connection, window_id: str, files: str) -> None:
-    """Refuse a state that the window's files cannot get."""
+    """Refuse a state that the window's files cannot be given."""
     refuse_followed(connection, window_id, to=files)
     if files == "pending":
         _refuse_pruned(connection, window_id)
@@ -188,7 +188,7 @@ def _refuse_state(connection: Connection, window_id: str, files: str) -> None:
 
 def _refuse_pruned(connection: Connection, window_id: str) -> None:
     window = connection.execute(select(windows.c.pruned_at, windows.c.files).where(windows.c.id == window_id)).one()
-    # One that was read again since has a plan, but its files are identities all the same.
+    # A window that was read again since has a plan, but its files are still identities only.
     if window.pruned_at is None and _known_files(connection, window_id) >= window.files:
         return
     when = "before it was read again" if window.pruned_at is None else f"on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}"
@@ -200,7 +200,7 @@ def _refuse_pruned(connection: Connection, window_id: str) -> None:
 
 
 def _known_files(connection: Connection, window_id: str) -> int:
-    """Return how many of the files that a window was planned with are known, or were left out of it."""
+    """Return how many of the files that a window was planned with are still known, or were left out of it."""
     left_out = select(exclusions.c.file_id).where(exclusions.c.window_id == window_id)
     in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
     held = or_(files.c.window_id == window_id, files.c.id.in_(in_parts))
@@ -254,7 +254,7 @@ def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdr
 
 
 def _is_changed(connection: Connection, held: Withdrawal, wanted: str | None) -> bool:
-    """Return whether the files are to go elsewhere now: excluded ones may still go back, but not the other way."""
+    """Return whether the files get another state now: excluded ones may still go back, but not vice versa."""
     if wanted in {None, held.files}:
         return False
     if wanted == "excluded":
@@ -265,7 +265,7 @@ def _is_changed(connection: Connection, held: Withdrawal, wanted: str | None) ->
 
 
 def _changed(connection: Connection, held: Withdrawal, wanted: str | None) -> Withdrawal:
-    """Return the withdrawal with what is asked of its files now."""
+    """Return the withdrawal with the newly requested state of its files."""
     if not _is_changed(connection, held, wanted):
         return held
     refuse_cleaned(connection, held.window)
@@ -275,10 +275,10 @@ def _changed(connection: Connection, held: Withdrawal, wanted: str | None) -> Wi
 
 
 def _lock_release(connection: Connection, withdrawal: Withdrawal) -> dict[str, object]:
-    """Keep listings and plans of the feed out, and return what a file of the window becomes."""
+    """Make listings and plans of the feed wait, and return the new values of a file of the window."""
     query = select(windows.c.feed_id).join(withdrawals, withdrawals.c.window_id == windows.c.id)
     mine = query.where(*_same(withdrawal), windows.c.state == "abandoned")
-    # Held until the files have moved: a command that wants them elsewhere waits, and then sees where they are.
+    # Locked until the files have moved: a command that requests another state waits, and then sees the new one.
     feed_id = connection.scalar(mine.with_for_update(of=withdrawals, key_share=True))
     if feed_id is None:
         msg = f"window {withdrawal.window}: its withdrawal was changed by another process; repeat the command"
@@ -286,7 +286,7 @@ def _lock_release(connection: Connection, withdrawal: Withdrawal) -> dict[str, o
     lock_feed(connection, feed_id)
     if withdrawal.files == "excluded":
         return {"state": "excluded", **_UNREAD}
-    # A listing that is under way has perhaps passed the file already, and must not call it missing.
+    # A running listing may already have passed the file, and must not call it missing.
     newest = connection.scalar(select(func.max(listings.c.id)).where(listings.c.feed_id == feed_id))
     return {"state": "pending", "window_id": None, **_UNREAD} | ({"last_listing": newest} if newest else {})
 

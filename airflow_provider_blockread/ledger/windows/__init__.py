@@ -1,1 +1,1 @@
-"""Windows: selected, planned, read by groups, proven, published, and asked for."""
+"""Windows: selected, planned, read by groups, proven, published, and queried."""

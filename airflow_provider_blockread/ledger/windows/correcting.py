@@ -1,9 +1,9 @@
 """Correcting: an unpublished window reads newer versions of files in a new generation.
 
-Nobody has seen a record of the older versions, so that the newer ones are the window's own from the beginning of the
-generation: no other window takes them, the older ones are `replaced` for good, and what comes after continues from the
-newer plan. Groups that are done and hold none of these files keep their results, and the numbers under which they were
-claimed.
+Nobody has seen a record of the older versions, so the newer ones belong to the window from the beginning of the
+generation: no other window takes them, the older ones are permanently `replaced`, and later generations continue from
+the newer plan. Groups that are done and contain none of these files keep their results, and the clear numbers with
+which they were claimed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import lock_unfinished, newest_row, next_generation
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, adopt_versions, lock_feed_of
 
-#: What a group that is not read again takes over from an earlier generation.
+#: The columns that a group that is not read again takes over from an earlier generation.
 RESULT_COLUMNS = (
     *("state", "epoch", "owner", "records", "bad_records", "rows", "read_bytes", "result_uri", "result_hash"),
     *("started_at", "finished_at"),
@@ -37,15 +37,15 @@ def start_corrected(
     again: Collection[int] | None = None,
     lost: int | None = None,
 ) -> Generation:
-    """Return a new pass over an unpublished window, by a plan that names newer versions.
+    """Start a generation of an unpublished window by a plan that names newer versions, and return it.
 
     Args:
-        ledger: where to.
-        window_id: which window.
-        plan: that was made from the plan of its newest generation.
-        row: what the generation is: `options`, `clear_number` and `run`.
-        again: the groups to be read; the others keep their results. None for all.
-        lost: the number of its newest generation, where that was being published and never can be.
+        ledger: the ledger to write.
+        window_id: the window's id.
+        plan: the plan, made from the plan of its newest generation.
+        row: the generation's columns: `options`, `clear_number` and `run`.
+        again: the groups to read; the others keep their results. None for all groups.
+        lost: the number of its newest generation, if that was being published and can never be.
 
     Raises:
         ConflictError: when another generation was begun since the plan was made, or a newer version was taken.
@@ -61,7 +61,7 @@ def start_corrected(
 
 
 def in_between(base: Row[Any]) -> ConflictError:
-    """Return the error of a plan that was not made from this generation."""
+    """Return the error for a plan that was not made from this generation."""
     msg = f"window {base.window_id}: generation {base.number} was begun or published in between; repeat this"
     return ConflictError(msg)
 
@@ -69,14 +69,14 @@ def in_between(base: Row[Any]) -> ConflictError:
 def continue_from(
     connection: Connection, base: Row[Any], started: Generation, again: Collection[int] | None, plan: NewerPlan | None
 ) -> Generation:
-    """Return a generation after it was given the results of `base` that it keeps, and a newer plan.
+    """Give a generation the results of `base` that it keeps, and a newer plan if there is one, and return it.
 
     Args:
-        connection: of the transaction that started the generation, with feed and window locked.
-        base: the row of the generation before, as it was then.
+        connection: the transaction that started the generation, with feed and window locked.
+        base: the row of the previous generation, as it was when the plan was made.
         started: the generation.
-        again: the groups to be read; the others keep their results. None for all.
-        plan: that names newer versions, if there is one.
+        again: the groups to read; the others keep their results. None for all groups.
+        plan: the plan that names newer versions, or None.
 
     Raises:
         ConflictError: when a group is no longer done, or a newer version was taken.

@@ -1,4 +1,4 @@
-"""Exclusions: the only way a plan may shrink, each with file, reason and who."""
+"""Exclusions: the only way in which a plan may shrink, each recorded with file, reason and who."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airflow_provider_blockread.ledger.windows.generations import UNFINISHED, lo
 from airflow_provider_blockread.ledger.windows.groups import left_out_by, reopen_generation
 from airflow_provider_blockread.ledger.windows.parts import leave_part_out
 
-#: Reasons that are file states of their own; any other text makes the file `excluded`.
+#: Reasons that are also file states; any other text makes the file `excluded`.
 _REASON_STATES = ("missing", "changed")
 
 
@@ -27,25 +27,25 @@ def exclude_file(
 ) -> tuple[int, list[int]]:
     """Leave a file out of an unpublished generation; return its id and the groups that must be read again.
 
-    Where nothing of the window is published, it is left out of the window. Where something is, with the file, only the
-    generation that is to replace it leaves the file out: until that is published, the file is done, and what is
-    published holds its records.
+    If nothing of the window is published, the file is left out of the window. If a generation with the file is
+    published, only the generation that will replace it leaves the file out: until then, the file is done, and what is
+    published has its records.
 
-    Groups that are done go back to `pending` with their epoch kept, and a proof of the generation no longer counts.
-    A running group is left alone: its claim says what it leaves out. Excluding a file twice changes nothing more.
+    Groups that are done go back to `pending` and keep their epoch, and a proof of the generation no longer counts.
+    A running group is not changed: its claim says what it leaves out. Excluding a file twice has no further effect.
 
     Args:
-        ledger: where to.
-        window_id: which window.
+        ledger: the ledger to write.
+        window_id: the window's id.
         path: the file's canonical path.
         reason: `missing` or `changed` (the file waits to be read by a later window), or any other text (it does not).
         who: a user or task.
-        groups: numbers of the groups that hold blocks of the file.
+        groups: numbers of the groups with blocks of the file.
 
     Raises:
         SourceError: when the window does not hold the file.
         StateError: when the window is published and not being rebuilt, or is being published, or not open; or when
-            it reads a part of the file, and is published or another window continues behind it.
+            it reads a part of the file, and is published or another window continues after it.
     """
     state = reason if reason in _REASON_STATES else "excluded"
     with ledger.writing() as connection:
@@ -66,18 +66,18 @@ def exclude_file(
 
 
 def check_exclusion(ledger: Ledger, window_id: str, path: str) -> tuple[int, bool]:
-    """Return the generation that a file can be left out of now, and whether it replaces a published one.
+    """Return the generation from which a file can be excluded now, and whether it replaces a published one.
 
     Raises:
         SourceError: as `exclude_file` does.
-        StateError: as that does, but where another window continues behind.
+        StateError: as `exclude_file` does, except if another window continues after this one.
     """
     with ledger.reading() as connection:
         return _leaving_out(connection, window_id, path)[:2]
 
 
 def excluded_files(ledger: Ledger, window_id: str, generation: int | None = None) -> list[int]:
-    """Return the ids of the files that a generation of a window leaves out, in order; None for every generation."""
+    """Return the sorted ids of the files that a generation of a window (None: every generation) leaves out."""
     with ledger.reading() as connection:
         return list(connection.scalars(left_out_by(window_id, generation)))
 
@@ -91,7 +91,7 @@ class Exclusion(NamedTuple):
 
 
 def list_exclusions(ledger: Ledger, window_id: str, generation: int, *, limit: int) -> list[Exclusion]:
-    """Return the first of the files that a generation leaves out, by their paths."""
+    """Return the first files that a generation leaves out, ordered by path."""
     ids = left_out_by(window_id, generation).order_by(None)
     mine = (exclusions.c.window_id == window_id, exclusions.c.file_id.in_(ids))
     query = select(exclusions.c.path, exclusions.c.reason, exclusions.c.who).where(*mine).order_by(exclusions.c.path)
@@ -100,7 +100,7 @@ def list_exclusions(ledger: Ledger, window_id: str, generation: int, *, limit: i
 
 
 def settle_exclusions(connection: Connection, held: Publication) -> None:
-    """Leave the files out of the window that the generation which is now published left out of itself."""
+    """Exclude from the whole window the files that only the generation that is now published has left out."""
     own = (exclusions.c.window_id == held.window, exclusions.c.generation == held.generation)
     for state in (*_REASON_STATES, None):
         why = exclusions.c.reason.not_in(_REASON_STATES) if state is None else exclusions.c.reason == state
@@ -119,7 +119,7 @@ def _leaving_out(connection: Connection, window_id: str, path: str) -> tuple[int
 
 
 def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
-    """Return the generation that is to be published, and whether it replaces one that is."""
+    """Return the generation to be published, and whether it replaces a published one."""
     query = select(generations.c.number, generations.c.state, generations.c.mode)
     rows = {row.number: row for row in connection.execute(query.where(generations.c.window_id == window_id))}
     states = {number: row.state for number, row in rows.items()}

@@ -19,16 +19,16 @@ from airflow_provider_blockread.ledger.schema.tables import exclusions, generati
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.replacing import give_back_versions
 
-#: States of a generation that a pass can still leave; a window has at most one generation in any of these.
+#: States of an unfinished generation; a window has at most one generation in any of these.
 UNFINISHED = UNFINISHED_STATES
 
 #: States of a generation that is complete.
 FINISHED = ("published", "verified")
 
-#: What a message says of a superseded one.
+#: What a message says about a superseded generation.
 OVERTAKEN = "a newer generation has taken its place, or its window was abandoned"
 
-#: What a message says of a window whose plan was pruned.
+#: What a message says about a window whose plan was pruned.
 PRUNED = (
     "its plan is gone, so it cannot be read again; what it published stays. Read its files under another feed name"
     " (--name) and output, or bring its manifest back from a backup; `blockread prune --keep-manifests` keeps them"
@@ -38,10 +38,10 @@ _PLANNED_COLUMNS = ("window_id", "number", "files", "blocks", "bytes", "first_pa
 
 
 def latest_generation(ledger: Ledger, window_id: str) -> Generation:
-    """Return the window's newest generation; one that was given up beside a published one is passed over.
+    """Return the window's newest generation, skipping generations that were given up beside a published one.
 
     Raises:
-        StateError: when the window has none, since it is empty or still being planned.
+        StateError: when the window has no generation, since it is empty or still being planned.
     """
     with ledger.reading() as connection:
         latest = newest_row(connection, window_id)
@@ -67,7 +67,7 @@ def list_generations(ledger: Ledger, window_id: str) -> list[Generation]:
 
 
 def published_generation(ledger: Ledger, window_id: str) -> Generation | None:
-    """Return the generation that readers see; None before the first one is published."""
+    """Return the generation that readers see, or None before the first one is published."""
     with ledger.reading() as connection:
         row = published_row(connection, window_id)
     return None if row is None else generation_from(row)
@@ -76,23 +76,23 @@ def published_generation(ledger: Ledger, window_id: str) -> Generation | None:
 def start_generation(
     ledger: Ledger, window_id: str, *, options: dict[str, Any], mode: str, clear_number: int, run: str | None = None
 ) -> Generation:
-    """Return a new pass over the window's blocks, all groups to be read.
+    """Start a generation of the window, of which all groups must be read, and return it.
 
-    Earlier passes that were not finished are superseded, and their attempts fenced; the published one stays published
-    until this one replaces it.
+    Earlier unfinished generations are superseded, and their attempts fenced; the published one stays published until
+    this one replaces it.
 
     Args:
-        ledger: where to.
-        window_id: which window.
-        options: what decides what is read and written, as JSON.
+        ledger: the ledger to write.
+        window_id: the window's id.
+        options: the options of the generation, as JSON.
         mode: `write`, or `verify` (read and prove, write nothing).
-        clear_number: Airflow's, of the run that asked for it.
-        run: that run, where it is one of Airflow's.
+        clear_number: Airflow's clear number of the run that requested it.
+        run: that Airflow run, if any.
 
     Raises:
-        ConflictError: when one of its generations is being published.
+        ConflictError: when a generation of the window is being published.
         StateError: when the window is not open.
-        CleanedError: when files of it were cleaned from the source.
+        CleanedError: when files of the window were cleaned from the source.
     """
     row = {"options": options, "mode": mode, "clear_number": clear_number, "run": run, "created_at": ledger.now()}
     with ledger.writing() as connection:
@@ -102,14 +102,14 @@ def start_generation(
 def replace_lost(
     ledger: Ledger, lost: Generation, *, options: dict[str, Any], clear_number: int, run: str | None, unneeded: int = 0
 ) -> Generation:
-    """Return a new pass in the place of a generation that was being published and can never be.
+    """Start a generation in place of one that was being published and can never be, and return it.
 
     The arguments are those of `start_generation` and `next_generation`.
 
     Raises:
-        ConflictError: when another one of its generations is being published.
+        ConflictError: when another generation of the window is being published.
         StateError: when the window is not open.
-        CleanedError: when files of it were cleaned from the source.
+        CleanedError: when files of the window were cleaned from the source.
     """
     row = {"options": options, "mode": "write", "clear_number": clear_number, "run": run, "created_at": ledger.now()}
     with ledger.writing() as connection:
@@ -121,14 +121,14 @@ def next_generation(
 ) -> Generation:
     """Insert the window's next generation and return it; see `start_generation`.
 
-    It has the plan and the groups of what is published, or of the one before where nothing is. So many of the window's
-    files as are `unneeded` may have been cleaned from the source. A generation that is being published can only be
+    It has the plan and the groups of the published generation or, without one, of the previous generation. `unneeded`
+    of the window's files may have been cleaned from the source. A generation that is being published can only be
     completed, unless it is the `lost` one: its publisher may be removing what was published before.
 
     Raises:
-        ConflictError: when one of its generations is being published.
+        ConflictError: when a generation of the window is being published.
         StateError: when the window is not open.
-        CleanedError: when others of its files were cleaned from the source.
+        CleanedError: when other files of the window were cleaned from the source.
     """
     window = lock_unfinished(connection, window_id, lost=lost)
     if window is not None and window.state == "abandoned":
@@ -155,7 +155,7 @@ def next_generation(
 
 
 def lock_window(connection: Connection, window_id: str) -> Row[Any] | None:
-    """Return the window's row; until this transaction ends, no other starts a generation or gives the window up."""
+    """Return the window's row, locked: until this transaction ends, no other can start a generation or a withdrawal."""
     query = select(windows).where(windows.c.id == window_id).with_for_update(key_share=True)
     return connection.execute(query).one_or_none()
 
@@ -163,10 +163,10 @@ def lock_window(connection: Connection, window_id: str) -> Row[Any] | None:
 def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None = None) -> Row[Any] | None:
     """Lock the window and its unfinished generations, and return the window's row.
 
-    What was read of the generations before this call may have changed.
+    What was read about the generations before this call may have changed.
 
     Raises:
-        ConflictError: when one of them is being published, except the `lost` one.
+        ConflictError: when one of them, other than the `lost` one, is being published.
     """
     window = lock_window(connection, window_id)
     unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
@@ -179,12 +179,12 @@ def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None 
 
 
 def give_up_generation(ledger: Ledger, window_id: str, *, who: str) -> Generation | None:
-    """Supersede what is to replace the window's published generation and return it; None where there is no such thing.
+    """Supersede the generation that would replace the window's published one, and return it, or None without one.
 
     Its attempts are fenced, and what is published stays. `who` is recorded.
 
     Raises:
-        StateError: when it is half published, and can only go forward.
+        StateError: when it is half published, and can only be completed.
     """
     with ledger.writing() as connection:
         lock_window(connection, window_id)
@@ -216,7 +216,7 @@ def list_groups(ledger: Ledger, window_id: str, generation: int) -> list[Group]:
 
 
 def insert_generation(connection: Connection, row: dict[str, Any]) -> None:
-    """Insert a generation that is to be read."""
+    """Insert a generation to be read."""
     digest = options_digest(row["options"])
     connection.execute(generations.insert().values(row | {"options_digest": digest, "state": "reading"}))
 
@@ -224,7 +224,7 @@ def insert_generation(connection: Connection, row: dict[str, Any]) -> None:
 def insert_groups(
     connection: Connection, window_id: str, planned: Iterable[BlockGroup], clear_number: int, generation: int = 1
 ) -> None:
-    """Insert the groups of one of the window's generations, all to be read."""
+    """Insert the groups of a generation of the window, all to be read."""
     rows = [{"window_id": window_id} | asdict(group) | _fresh(generation, clear_number) for group in planned]
     if rows:
         connection.execute(groups.insert(), rows)
@@ -245,14 +245,14 @@ def lock_generation(connection: Connection, window_id: str, number: int) -> Row[
 
 
 def as_read_by(window: Window, generation: Generation | None) -> Window:
-    """Return the window with the manifest that a generation of it reads; None for the one of its plan."""
+    """Return the window with the manifest that a generation reads; None stands for the window's own plan."""
     if generation is None or generation.manifest_uri is None or generation.manifest_hash is None:
         return window
     return replace(window, manifest_uri=generation.manifest_uri, manifest_hash=generation.manifest_hash)
 
 
 def published_row(connection: Connection, window_id: str) -> Row[Any] | None:
-    """Return the row of the generation that readers see; None before the first one is published."""
+    """Return the row of the generation that readers see, or None before the first one is published."""
     query = select(generations).where(generations.c.window_id == window_id, generations.c.state == "published")
     return connection.execute(query).one_or_none()
 
@@ -261,7 +261,7 @@ def newest_row(connection: Connection, window_id: str) -> Row[Any]:
     """Return the row of the window's newest generation.
 
     Raises:
-        StateError: when the window has none.
+        StateError: when the window has no generation.
     """
     query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number.desc())
     row = connection.execute(query.limit(1)).one_or_none()

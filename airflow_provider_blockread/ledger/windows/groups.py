@@ -1,7 +1,7 @@
 """The claim protocol of groups: one owner at a time, distinguished from earlier ones by an epoch.
 
-A claim raises the epoch. An owner with an older one is refused at its next heartbeat and at completion, so a worker
-that was taken for dead does no harm when it wakes up.
+A claim raises the epoch. An owner with an older epoch is refused at its next heartbeat and at completion, so a worker
+that was wrongly considered dead does no harm when it wakes up.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ _MAX_ERROR_CHARS = 10_000
 
 
 def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int, stale_after_s: float) -> Claim | None:
-    """Return the right to run a group; None when it is done already at this clear number.
+    """Return the right to run a group, or None if it is already done at this clear number.
 
-    The same owner may always take over from itself, anybody from an owner whose heartbeat is older than
-    `stale_after_s`, or whose process is known to be gone. A higher clear number redoes a done group, unless its
-    generation is being published already.
+    An owner may always take over from itself, and anybody from an owner whose heartbeat is older than `stale_after_s`,
+    or whose process is known to be gone. A higher clear number reads a done group again, unless its generation is
+    already being published.
 
     Raises:
-        OwnedError: when a live foreign owner holds the group.
-        FencedError: when the same owner runs it with a higher clear number, so that this is a try of before the clear.
-        CompleteError: when the generation is published or verified, and the group is to be read again.
+        OwnedError: when another live owner holds the group.
+        FencedError: when the same owner runs it with a higher clear number, so this is a try from before the clear.
+        CompleteError: when the group must be read again, but the generation is published or verified.
         StateError: when the generation is superseded, or there is no such group.
     """
     now = ledger.now()
@@ -78,7 +78,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
 
 
 def adopt_group(ledger: Ledger, claim: Claim) -> Claim:
-    """Return the claim under which a later try of the same task goes on with an epoch; the one before is fenced.
+    """Return the claim with which a later try of the same task continues an epoch; the earlier try is fenced.
 
     Raises:
         FencedError: when another try was first.
@@ -89,7 +89,7 @@ def adopt_group(ledger: Ledger, claim: Claim) -> Claim:
 
 
 def is_adopted(ledger: Ledger, claim: Claim) -> bool:
-    """Return whether a later try goes on with the epoch of a claim, and its application is that try's."""
+    """Return whether a later try continues the epoch of a claim, and thus owns its application."""
     query = select(groups.c.epoch, groups.c.holder).where(*_is(claim.ref))
     with ledger.reading() as connection:
         row = connection.execute(query).one_or_none()
@@ -97,7 +97,7 @@ def is_adopted(ledger: Ledger, claim: Claim) -> bool:
 
 
 def running_before(ledger: Ledger, ref: GroupRef) -> list[Group]:
-    """Return the group in earlier generations where an attempt that may run on a cluster was not known to end."""
+    """Return the group in earlier generations with an attempt that may still run on a cluster."""
     mine = (groups.c.window_id == ref.window, groups.c.number == ref.group, groups.c.generation < ref.generation)
     query = select(groups).where(*mine, groups.c.state == "running", groups.c.spec_hash.is_not(None))
     with ledger.reading() as connection:
@@ -105,17 +105,17 @@ def running_before(ledger: Ledger, ref: GroupRef) -> list[Group]:
 
 
 def left_out_by(window_id: str, generation: int | None) -> Select[int]:
-    """Return the query for the ids of the files that a generation leaves out, in order."""
+    """Return the query for the sorted ids of the files that a generation leaves out."""
     holds = or_(exclusions.c.generation.is_(None), exclusions.c.generation == generation)
     query = select(exclusions.c.file_id).where(exclusions.c.window_id == window_id, holds)
     return query.order_by(exclusions.c.file_id)
 
 
 def heartbeat(ledger: Ledger, claim: Claim) -> None:
-    """Record that the owner lives.
+    """Record that the owner is alive.
 
     Raises:
-        FencedError: when a newer epoch or generation has taken over; stop the work then.
+        FencedError: when a newer epoch or generation has taken over; the work must then stop.
     """
     _change(ledger, claim, {"heartbeat_at": ledger.now()})
 
@@ -125,8 +125,8 @@ def record_submission(ledger: Ledger, claim: Claim, *, spec_hash: str, applicati
 
     Args:
         ledger: the ledger.
-        claim: of the attempt.
-        spec_hash: of its job specification.
+        claim: the claim of the attempt.
+        spec_hash: the hash of its job specification.
         application: its id on the cluster, once the cluster has accepted it.
 
     Raises:
@@ -136,13 +136,13 @@ def record_submission(ledger: Ledger, claim: Claim, *, spec_hash: str, applicati
 
 
 def record_progress(ledger: Ledger, claim: Claim, tally: Tally, *, application: str = "", ui: str = "") -> None:
-    """Record what the attempt has read so far; blocks and bytes count as no more than were planned.
+    """Record what the attempt has read so far; blocks and bytes are capped at the planned numbers.
 
     Args:
         ledger: the ledger.
-        claim: of the attempt.
+        claim: the claim of the attempt.
         tally: what it has read.
-        application: its id, as its driver says; kept unless a cluster has given it one, by which it can be killed.
+        application: its id, as its driver says; ignored if a cluster has given it an id, by which it can be killed.
         ui: the address of its live pages.
 
     Raises:
@@ -164,7 +164,7 @@ def complete_group(ledger: Ledger, claim: Claim, outcome: GroupOutcome) -> None:
     """Record the result of the attempt; the group is done.
 
     Raises:
-        FencedError: when a newer epoch or generation has taken over; the result must not be used then.
+        FencedError: when a newer epoch or generation has taken over; the result must then not be used.
     """
     change = row_from(outcome) | {"state": "done", "finished_at": ledger.now()}
     _change(ledger, claim, change)
@@ -180,7 +180,7 @@ def fail_group(ledger: Ledger, claim: Claim, error: str) -> None:
 
 
 def reopen_generation(connection: Connection, window_id: str, number: int) -> None:
-    """Let more of an unpublished generation be read; an attempt to prove or publish it is fenced.
+    """Reopen an unpublished generation so that more of it can be read; attempts to prove or publish it are fenced.
 
     Raises:
         StateError: when it is being published, or is complete.
@@ -200,7 +200,7 @@ def reopen_generation(connection: Connection, window_id: str, number: int) -> No
 
 
 def error_text(error: str) -> str:
-    """Return the text as it may be stored: PostgreSQL takes no NUL, and megabytes help no reader."""
+    """Return the text in a form that can be stored: without NUL, which PostgreSQL refuses, and truncated."""
     return error.replace("\x00", "\\x00")[:_MAX_ERROR_CHARS]
 
 
@@ -224,7 +224,7 @@ def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number
     if generation_state == "superseded":
         msg = f"{ref}: {OVERTAKEN}; clear the run from its plan on"
         raise StateError(msg)
-    # A generation that is being published can only go forward: its groups stay done, whatever was cleared.
+    # A generation that is being published can only be completed: its groups stay done, whatever was cleared.
     if group.state == "done" and (clear_number <= group.clear_number or generation_state == "publishing"):
         return True
     if generation_state == "publishing":
@@ -237,7 +237,7 @@ def _is_done(ref: GroupRef, group: Row[Any], generation_state: str, clear_number
 
 
 def _refuse_zombie(ref: GroupRef, group: Row[Any], owner: str, clear_number: int) -> None:
-    # All tries of an Airflow task have one owner; only the clear number says which of two was meant to stop.
+    # All tries of an Airflow task have the same owner; only the clear number says which of two should stop.
     if group.state == "running" and group.owner == owner and clear_number < group.clear_number:
         msg = f"{ref}: cleared since this task began (clear number {group.clear_number}, not {clear_number}); stop"
         raise FencedError(msg)

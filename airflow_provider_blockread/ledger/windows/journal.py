@@ -1,4 +1,4 @@
-"""The journal of a publication, outputs and steps, written before its first step, and the sums of its files.
+"""The journal of a publication (outputs and steps, recorded before the first step) and the sums of its files.
 
 Every function here checks the publication's epoch in the transaction in which it writes.
 """
@@ -35,21 +35,21 @@ def journal(
     outputs: Iterable[tuple[str, OutputFile]] = (),
     parts: Iterable[PartBorders] = (),
 ) -> None:
-    """Record what is published, and every step, before the first one; recording the same again changes nothing.
+    """Record what is published, and all steps, before the first step; recording the same again changes nothing.
 
     Args:
-        ledger: where to.
-        publication: the right to do so.
+        ledger: the ledger to write.
+        publication: the right to publish.
         entries: the steps.
-        outputs: the files as they are once published, each behind its kind: output or quarantine.
-        parts: where the proof found the ends of the parts of files that the window reads.
+        outputs: pairs of a kind (output or quarantine) and a file as it is once published.
+        parts: where, according to the proof, the parts of files that the window reads begin and end.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
-        ConflictError: when the generation is not proven, or holds a journal of other steps; or when a part before one
-            of its own is not published.
-        StateError: when it only verifies.
-        ProofError: when a part does not touch its neighbours.
+        ConflictError: when the generation is not proven, or has a journal with other steps; or when the part that
+            precedes one of its own is not published.
+        StateError: when the generation only verifies.
+        ProofError: when a part does not connect to its neighbours.
     """
     place = {"window_id": publication.window, "generation": publication.generation}
     with ledger.writing() as connection:
@@ -82,7 +82,7 @@ def journal_entries(ledger: Ledger, window_id: str, generation: int, *, state: s
 
 
 def journalled_outputs(ledger: Ledger, window_id: str, generation: int) -> dict[str, list[OutputFile]]:
-    """Return the files of a generation as they are once published, by their kind: output or quarantine."""
+    """Return the files of a generation as they are once published, by kind: output or quarantine."""
     table = output_table.c
     query = select(output_table).where(table.window_id == window_id, table.generation == generation)
     found: dict[str, list[OutputFile]] = {}
@@ -95,7 +95,7 @@ def journalled_outputs(ledger: Ledger, window_id: str, generation: int) -> dict[
 def confirm_entries(
     ledger: Ledger, publication: Publication, seqs: Sequence[int], *, made: Mapping[str, str] | None = None
 ) -> None:
-    """Record that these steps are done, and what they made of a table, by column; they may be confirmed again.
+    """Record that these steps are done, with the resulting columns about a table; may be repeated.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
@@ -116,7 +116,7 @@ def confirm_entries(
 
 
 def record_file_sums(ledger: Ledger, publication: Publication, sums: Iterable[FileSums]) -> None:
-    """Keep what was read from each file; streamed, and the same file may be given again.
+    """Record what was read from each file; the sums are streamed, and a file may be recorded again.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
@@ -132,7 +132,7 @@ def record_file_sums(ledger: Ledger, publication: Publication, sums: Iterable[Fi
 
 
 def _output(file: OutputFile) -> tuple[str | int, ...]:
-    """Return a file in the order of the columns, behind those that name the generation and the kind."""
+    """Return a file's values in the order of the columns, after those that name the generation and the kind."""
     return (
         file.uri,
         file.source,

@@ -1,4 +1,4 @@
-"""Limits of a window: how many of the first pending files fit, and which part of a single file that exceeds them."""
+"""Limits of a window: how many of the first pending files fit, or which part of a file that exceeds them alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Cuts:
 
     size_of: Callable[[FileVersion], int]  # bytes of a file's full block
     whole: Callable[[str], bool] = lambda _: False  # whether the file of a path is one block, however large
-    splits: bool = True  # a file may be continued by a later window
+    splits: bool = True  # whether a later window may continue a file
 
     def blocks(self, version: FileVersion, start: int, end: int) -> int:
         """Return how many blocks a range of a file makes."""
@@ -24,7 +24,7 @@ class Cuts:
         return 1 if self.whole(version.path) else -(-end // size) - start // size
 
     def head(self, item: PendingFile, limits: Limits) -> PendingFile:
-        """Return what a window of its own takes of a file: as many whole blocks as fit and at least one, or all."""
+        """Return what a window takes of a file if it takes nothing else: the blocks that fit, at least one, or all."""
         size, start = item.version.size, item.part.start if item.part else 0
         if self.whole(item.version.path) or not self.splits:
             return item
@@ -43,7 +43,7 @@ class Cuts:
 
 
 def within(limits: Limits, cuts: Cuts, found: Iterable[PendingFile]) -> Iterator[PendingFile]:
-    """Yield the first files, as many as fit into all limits; of a first file that exceeds them, its first part."""
+    """Yield as many of the first files as fit into all limits; if the first file exceeds them, its first part."""
     if limits == Limits():
         yield from found
         return

@@ -1,10 +1,10 @@
 """Parts: a file that exceeds a window's limits is read by several windows in order, each a contiguous range of blocks.
 
-A part is taken only while the window of the part before is open, and given back only while no window continues from it.
-Its journal is written only when the part before is published and ended where this one began. Where this part ends is
-kept beside its sums, and later parts continue from there only once all its steps are done: a rebuild that stops halfway
-leaves the end of what is published. Once the next part is published, that end does not change. Therefore all parts of a
-file that are published together are one reading of it, without gap or overlap.
+A part is taken only while the window of the previous part is open, and given back only while no window continues from
+it. Its journal is written only if the previous part is published and ended where this one began. The end of this part
+is kept beside its sums, and later parts continue from there only once all its steps are done: a rebuild that stops
+halfway leaves the published end. Once the next part is published, that end does not change. Therefore all published
+parts of a file together are one reading of it, without gap or overlap.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from airflow_provider_blockread.ledger.schema.tables import file_sums, files, ge
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.proof.model import PartBorders
 
-_UNREAD = ("pending", "missing", "changed", "ignored")  # states in which a file's rest may be
+_UNREAD = ("pending", "missing", "changed", "ignored")  # possible states of the rest of a file
 
 
 def take_parts(connection: Connection, window_id: str, planned: Iterable[FilePart]) -> None:
-    """Make a window hold parts, each of which begins where the newest one of its file ends.
+    """Make a window hold parts, each of which begins where the newest part of its file ends.
 
     Raises:
-        PlanConflictError: when another planner, or a change of the file, was quicker.
+        PlanConflictError: when another planner, or a change of the file, came first.
     """
     for part in planned:
         before = select(windows.c.state).join(parts).where(parts.c.file_id == part.file, parts.c.part_end == part.start)
-        # A transaction that gives that window up waits, and then sees that this window continues from it.
+        # A transaction that gives that window up waits, and then sees that this window continues its file.
         state = connection.scalar(before.with_for_update(of=windows, key_share=True)) if part.start else "open"
         begun = files.c.part_next_offset == part.start if part.start else files.c.part_next_offset.is_(None)
         held = {"state": "planned", "window_id": window_id} if part.is_last else {}
@@ -50,10 +50,10 @@ def take_parts(connection: Connection, window_id: str, planned: Iterable[FilePar
 
 
 def part_ends_before(ledger: Ledger, window_id: str) -> dict[int, tuple[int, int]]:
-    """Return, by file, where reading must continue in the window's parts: next start and state of the part before.
+    """Return, by file, where reading must continue in the window's parts: next start and state of the previous part.
 
     Raises:
-        ConflictError: when a part before is not published, naming its window.
+        ConflictError: when a previous part is not published, naming its window.
     """
     before, shown = parts.alias("before"), exists().where(generations.c.state == "published")
     of_before = and_(before.c.file_id == parts.c.file_id, before.c.part_end == parts.c.part_start)
@@ -81,13 +81,13 @@ def part_ends_before(ledger: Ledger, window_id: str) -> dict[int, tuple[int, int
 
 
 def chain_parts(connection: Connection, held: Publication, read: Iterable[PartBorders]) -> None:
-    """Make sure that the parts which a generation is about to publish touch their neighbours.
+    """Make sure that the parts that a generation is about to publish connect to their neighbours.
 
     Raises:
-        ConflictError: when a part before is no longer published.
+        ConflictError: when a previous part is no longer published.
         StateError: when they are not the window's parts.
-        ProofError: when a part does not begin where the one before ends, or ends elsewhere than the published one
-            behind it begins.
+        ProofError: when a part does not begin where the previous one ends, or does not end where the published next
+            one begins.
     """
     found = {borders.file: borders for borders in read}
     mine = select(parts.c.file_id).where(parts.c.window_id == held.window).order_by(parts.c.file_id)
@@ -96,7 +96,7 @@ def chain_parts(connection: Connection, held: Publication, read: Iterable[PartBo
         msg = f"{held}: parts of files {planned} are planned, but of {sorted(found)} proven; clear this task"
         raise ConflictError(msg)
     for file in planned:
-        # Held until the end of the transaction: neighbours that are about to be published wait for one another.
+        # Locked until the end of the transaction: neighbours that are about to be published wait for each other.
         query = select(parts).where(parts.c.file_id == file).order_by(parts.c.part_start)
         rows = connection.execute(query.with_for_update()).all()
         _chain(connection, held, found[file], {row.part_start: row for row in rows})
@@ -112,7 +112,7 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
         raise StateError(msg)
     if before is not None:
         shown, moving = (_is_shown(connection, before.window_id, (state,)) for state in ("published", "publishing"))
-        if not shown or moving:  # a rebuild that is half published may end elsewhere than what it replaces
+        if not shown or moving:  # a half published rebuild may end elsewhere than what it replaces
             msg = f"{where}: the part before, in window {before.window_id}, is not published; let it be published first"
             raise ConflictError(msg)
         if (before.next_start, before.exit_state) != (found.first_start, found.entry_state):
@@ -133,7 +133,7 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
 
 
 def keep_part_sums(connection: Connection, held: Publication, batch: list[int]) -> None:
-    """Store in the rows of parts what was read, and where each ends; of these files those that are read in parts."""
+    """Store in the rows of parts what was read, and where each ends, for those of the files that are read in parts."""
     sums = (
         file_sums.c.window_id == held.window,
         file_sums.c.generation == held.generation,
@@ -154,9 +154,9 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
 
     Args:
         connection: a transaction that has locked what is given up.
-        window_id: which window.
-        to: what its files become; `pending` needs all later parts to have been given back before.
-        file: only this one.
+        window_id: the window's id.
+        to: the new state of its files; for `pending`, all later parts must already have been given back.
+        file: check only this file.
 
     Raises:
         StateError: naming the newest of those windows.
@@ -187,20 +187,20 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
 
 
 def giving_up_parts(ledger: Ledger, file: int) -> list[str]:
-    """Return the commands that give up all windows with parts of a file, in the order in which they work."""
+    """Return the commands that give up all windows with parts of a file, in the order in which they must run."""
     query = select(parts.c.window_id).where(parts.c.file_id == file).order_by(parts.c.part_start.desc())
     with ledger.reading() as connection:
         return [giving_up_command(connection, window_id) for window_id in connection.scalars(query).all()]
 
 
 def giving_up(ledger: Ledger, window_id: str) -> str:
-    """Return the command that gives up a window and lets its files be read by another."""
+    """Return the command that gives up a window, so that another one can read its files."""
     with ledger.reading() as connection:
         return giving_up_command(connection, window_id)
 
 
 def giving_up_command(connection: Connection, window_id: str, *, to: str = "pending") -> str:
-    """Return the command that gives up a window, as it is now, and makes its files `pending` or `excluded`."""
+    """Return the command that gives up a window in its current state, and makes its files `pending` or `excluded`."""
     state = connection.scalar(select(windows.c.state).where(windows.c.id == window_id))
     if state == "open" and not _is_shown(connection, window_id, ("published", "publishing")):
         return f"`blockread windows abandon {window_id}`"
@@ -208,9 +208,9 @@ def giving_up_command(connection: Connection, window_id: str, *, to: str = "pend
 
 
 def give_back(connection: Connection, window_id: str) -> int:
-    """Let the window's parts be taken again, and return how many files wait from where these began.
+    """Make the window's parts available again, and return how many files wait from where these parts began.
 
-    Where the part before one stays excluded, so does the file from that one on: nothing could continue there.
+    If the part before one stays excluded, the file stays excluded from that one on: nothing could continue there.
     """
     waiting = 0
     for row in connection.execute(select(parts).where(parts.c.window_id == window_id)).all():
@@ -227,7 +227,7 @@ def give_back(connection: Connection, window_id: str) -> int:
 
 
 def excluded_before(ledger: Ledger, window_id: str) -> list[str]:
-    """Return the windows that were given up and hold the parts before those that a window holds, in order."""
+    """Return, in order, the given up windows that hold the parts before those of a window."""
     with ledger.reading() as connection:
         return sorted(set(connection.scalars(_given_up_before(window_id))))
 
@@ -243,16 +243,16 @@ def _given_up_before(window_id: str) -> Select[str]:
 def end_files(connection: Connection, window_id: str, *, state: str) -> int:
     """Assign to the window, unread, the rest of each file of which it holds a part; return how many there are."""
     mine = select(parts.c.file_id).where(parts.c.window_id == window_id)
-    # Also what a later window left out as missing or changed: it may come back.
+    # Including what a later window left out as missing or changed, since it may come back.
     rest = (files.c.id.in_(mine), files.c.state.in_(_UNREAD))
     return connection.execute(files.update().where(*rest).values(state=state, window_id=window_id)).rowcount
 
 
 def leave_part_out(connection: Connection, window_id: str, file: int, *, state: str) -> None:
-    """Make a window hold its part of a file no longer; the file, read up to that part, is in this state.
+    """Remove a window's part of a file from the window; the file, read up to that part, gets this state.
 
     Raises:
-        StateError: when another window continues behind the part.
+        StateError: when another window continues after the part.
     """
     row = connection.execute(select(parts).where(*_is(window_id, file))).one_or_none()
     if row is None:
@@ -266,7 +266,7 @@ def leave_part_out(connection: Connection, window_id: str, file: int, *, state: 
 
 
 def windows_behind(ledger: Ledger, window_id: str, path: str) -> list[str]:
-    """Return the windows that hold later parts of a path than this one does, the newest first."""
+    """Return the windows that hold later parts of a path than this window, the newest first."""
     after = parts.alias("after")
     later = and_(after.c.file_id == parts.c.file_id, after.c.part_start >= parts.c.part_end)
     query = (

@@ -1,9 +1,9 @@
 """Planning: take pending files, then freeze them into a window.
 
-The key is claimed first, by a window in state `planning` with an owner, a heartbeat and an epoch; files are moved in
+The key is claimed first, by a window in state `planning` with an owner, a heartbeat and an epoch; files are taken in
 batches, each fenced by that epoch; one short transaction then opens the window with its first generation. Planners of
-one feed come one after the other. One that died is taken over: what it held goes back to `pending`, when its key or
-any other of the feed is planned next.
+one feed work one after another. A planner that died is taken over: its files go back to `pending` when its key or any
+other key of the feed is planned next.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from airflow_provider_blockread.ledger.windows.progress import STALE_S, age
 
 
 class Planner:
-    """One attempt at planning a key: it owns the window's row, and plans alone in its feed, while the epoch is its own.
+    """One attempt at planning a key: with the newest epoch, it owns the window's row and plans alone in its feed.
 
-    As a context, it gives everything back that it holds unless the window was opened.
+    As a context manager, it gives back everything that it holds unless the window was opened.
     """
 
     def __init__(self, ledger: Ledger, feed_id: int, window: str, epoch: int) -> None:
@@ -42,12 +42,12 @@ class Planner:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Hold nothing any more: an interrupted task must not hold files either."""
+        """Give everything back, since an interrupted task must not hold files either."""
         if not self._ended:
             self.empty()
 
     def update(self, connection: Connection, values: dict[str, object]) -> None:
-        """Change the window's row, and prove by that that the plan is still ours."""
+        """Change the window's row, which also proves that the plan is still ours."""
         lock_feed(connection, self.feed_id)
         held = (windows.c.id == self.window, windows.c.state == "planning", windows.c.epoch == self.epoch)
         if connection.execute(windows.update().where(*held).values(heartbeat_at=self.ledger.now(), **values)).rowcount:
@@ -57,16 +57,16 @@ class Planner:
         raise PlanConflictError(msg)
 
     def take(self, batch: list[int]) -> None:
-        """Move files from pending to planned, all or none; opening the window makes it last.
+        """Move files from pending to planned, all or none; this becomes permanent when the window is opened.
 
         Raises:
             PlanConflictError: a file is no longer pending, or another planner has the key.
         """
         with self.ledger.writing(lasting=False) as connection:
             self.update(connection, {})
-            whole = files.c.part_next_offset.is_(None)  # no part of it was taken since it was chosen
+            whole = files.c.part_next_offset.is_(None)  # no part was taken since it was chosen
             mine = among(connection, files.c.id, batch)
-            # Written to defeat the index: otherwise the database scans every pending file of the feed.
+            # Written so that the index is not used: otherwise the database scans every pending file of the feed.
             waits = (files.c.feed_id + 0 == self.feed_id, files.c.state.concat("") == "pending")
             free = (mine, *waits, whole)
             change = files.update().where(*free).values(state="planned", window_id=self.window)
@@ -89,7 +89,7 @@ class Planner:
             self.update(connection, {"manifest_uri": manifest_uri})
 
     def release(self) -> None:
-        """Give all files back that the window's row holds."""
+        """Give back all files that the window's row holds."""
         planned = (files.c.window_id == self.window, files.c.state == "planned")
         held = select(files.c.id).where(*planned).limit(BATCH_FILES)
         moved = 1
@@ -107,7 +107,7 @@ class Planner:
             self.update(connection, {"state": "empty"})
 
     def open(self, plan: NewWindow) -> None:
-        """Open the window over what was taken, with generation 1 to be read.
+        """Open the window with the files that were taken, and with generation 1 to be read.
 
         Args:
             plan: the window; its manifest lists the files that were taken, and the parts, which are taken now.
@@ -121,7 +121,7 @@ class Planner:
 
 
 def find_window(ledger: Ledger, feed: str, key: str) -> Window | None:
-    """Return the feed's window of this key, in whatever state."""
+    """Return the feed's window with this key, in whatever state, or None."""
     query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed, windows.c.key == key)
     with ledger.reading() as connection:
         row = connection.execute(query).one_or_none()
@@ -137,11 +137,11 @@ def claim_window(
     run: str | None = None,
     interval_ns: tuple[int, int] | None = None,
 ) -> Planner:
-    """Return who may plan this key, for a run of Airflow where one asks for it.
+    """Return the right to plan this key, for an Airflow run if one requests it.
 
     Raises:
-        PlannerBusyError: another planner plans another window of the feed just now.
-        PlanConflictError: the key is planned already, or by another planner just now.
+        PlannerBusyError: another planner is planning another window of the feed.
+        PlanConflictError: the key is already planned, or being planned by another planner.
     """
     feed_id, now = open_feed(ledger, feed), ledger.now()
     mine = (windows.c.feed_id == feed_id, windows.c.key == key)
@@ -186,7 +186,7 @@ def release_stale_plans(ledger: Ledger, feed: str, *, owner: str = "") -> int:
         own = row.owner == owner
         if not own and is_live(row.owner, row.heartbeat_at, limit):
             continue
-        # Take it over before emptying it: otherwise its planner could wake up and take more files.
+        # Take the window over before emptying it: otherwise its planner could wake up and take more files.
         held = [windows.c.id == row.id, windows.c.epoch == row.epoch, windows.c.state == "planning"]
         if not own:
             held.append(windows.c.heartbeat_at == row.heartbeat_at)
@@ -252,5 +252,5 @@ def _open(connection: Connection, attempt: Planner, plan: NewWindow) -> None:
     }
     insert_generation(connection, row | {"options": plan.options, "created_at": attempt.ledger.now()})
     insert_groups(connection, attempt.window, plan.groups, plan.clear_number)
-    # In this transaction, as the next part may be taken once the window is open: none is ever given back alone.
+    # In this transaction, since the next part may be taken once the window is open, and none is given back alone.
     take_parts(connection, attempt.window, plan.parts)

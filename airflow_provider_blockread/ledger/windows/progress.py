@@ -1,4 +1,4 @@
-"""How far windows and groups are: the one place where stored states become the words that people see.
+"""The progress of windows and groups: the only place that converts stored states to the words that people see.
 
 A stored state says what was recorded last; only the owner's heartbeat shows whether work continues. Work whose owner is
 known to have ended, or whose heartbeat is stale, is `stalled`.
@@ -21,25 +21,25 @@ from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, genera
 from airflow_provider_blockread.ledger.schema.tables import feeds, generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
-#: A planner or publisher without a heartbeat for so many seconds counts as dead; a group's claim has its own limit.
+#: Seconds without a heartbeat after which a planner or publisher counts as dead; a group's claim has its own limit.
 STALE_S = 120.0
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
-_BATCH = 500  # windows that one statement asks about
+_BATCH = 500  # windows per statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far something is, in one word, and when its owner last gave a sign of life.
+    """The progress of something in one word, and the time of its owner's last heartbeat.
 
-    `planning`, `reading`, `proving`, `publishing`: an owner is at work. `waiting`: none is, and nothing went wrong.
-    `stalled`: the owner has ended. `failed`: an attempt ended in an error, and none runs now. Finished are `done`
-    groups, `published`, `verified` and `superseded` generations, `empty` and `abandoned` windows.
+    `planning`, `reading`, `proving`, `publishing`: an owner is at work. `waiting`: no owner is at work, and nothing is
+    wrong. `stalled`: the owner has ended. `failed`: an attempt ended with an error, and none is running. Finished are
+    `done` groups, `published`, `verified` and `superseded` generations, `empty` and `abandoned` windows.
     """
 
     state: str
     last_sign_at: datetime | None
-    seen_at: datetime  # when it was looked at
+    seen_at: datetime  # when it was determined
 
     def __str__(self) -> str:
         if self.state != "stalled":
@@ -47,14 +47,14 @@ class Progress:
         return f"{self.state} (last sign of life {age(self.last_sign_at, self.seen_at)})"
 
     def to_json(self) -> dict[str, str | None]:
-        """Return the word and the time of the last sign of life, ISO 8601 in UTC."""
+        """Return the word and the time of the last heartbeat, in ISO 8601, UTC."""
         heard = self.last_sign_at
         return {"state": self.state, "last_sign_at": None if heard is None else heard.isoformat()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sign:
-    """What counts of a group that runs, or of all others in one state; no owner means that none is at work."""
+    """The relevant values of a running group, or of all other groups in one state; without an owner none is at work."""
 
     state: str
     owner: str | None
@@ -69,7 +69,7 @@ class _Sign:
 
 
 def group_progress(group: Group, now: datetime) -> Progress:
-    """Return how far a group is."""
+    """Return the progress of a group."""
     sign = value_from(_Sign, group)
     words = {"pending": "waiting", "running": "reading" if sign.is_live(now) else "stalled"}
     heard = group.heartbeat_at if group.state == "running" else _newest(group.heartbeat_at, group.finished_at)
@@ -77,7 +77,7 @@ def group_progress(group: Group, now: datetime) -> Progress:
 
 
 def windows_progress(ledger: Ledger, ids: Sequence[str]) -> dict[str, Progress]:
-    """Return how far windows are, by their ids: each is as its newest generation, where it has one."""
+    """Return the progress of windows, by id: that of the newest generation, if there is one."""
     found: dict[str, Progress] = {}
     now = ledger.now()
     with ledger.reading() as connection:
@@ -92,13 +92,13 @@ def windows_progress(ledger: Ledger, ids: Sequence[str]) -> dict[str, Progress]:
 def progress_of(
     connection: Connection, found: Iterable[Window], newest: Mapping[str, Generation], now: datetime
 ) -> dict[str, Progress]:
-    """Return how far windows are, by their ids, given the newest generation of each."""
+    """Return the progress of windows, by id, given the newest generation of each."""
     signs = _signs(connection, [of for of in newest.values() if of.state in UNFINISHED_STATES])
     return {window.id: _of_window(window, newest.get(window.id), signs[window.id], now) for window in found}
 
 
 def window_progress(ledger: Ledger, window_id: str) -> Progress:
-    """Return how far a window is."""
+    """Return the progress of a window."""
     return windows_progress(ledger, [window_id])[window_id]
 
 
@@ -175,7 +175,7 @@ def _word(newest: Generation, signs: Sequence[_Sign], now: datetime) -> str:
             state=at_work, owner=newest.publish_owner, heartbeat_at=newest.publish_heartbeat_at, finished_at=None
         )
         return at_work if publisher.is_live(now) else "stalled"
-    if newest.error is not None:  # also of one that is half published
+    if newest.error is not None:  # even if it is half published
         return "failed"
     states = {sign.state for sign in signs} if newest.state == "reading" else set()
     if any(sign.is_live(now) for sign in signs if sign.state == "running"):
@@ -184,7 +184,7 @@ def _word(newest: Generation, signs: Sequence[_Sign], now: datetime) -> str:
 
 
 def _signs(connection: Connection, found: Sequence[Generation]) -> dict[str, list[_Sign]]:
-    """Return the signs of life of the groups of generations, one a window: those that run one by one."""
+    """Return the heartbeats of the groups of generations, one per window; running groups are listed one by one."""
     signs = defaultdict(list)
     one = case((groups.c.state == "running", groups.c.number), else_=-1)
     columns = ("owner", "heartbeat_at", "finished_at", "stale_after_s")

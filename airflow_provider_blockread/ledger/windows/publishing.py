@@ -1,7 +1,7 @@
-"""Proving and publishing a generation: an epoch of its own, a journal written first, every step repeatable.
+"""Proving and publishing a generation: with its own epoch, a journal written first, and repeatable steps.
 
 reading -> proven -> publishing -> published; a `verify` generation goes reading -> proven -> verified. After a crash
-anywhere the next claim says in which state it was left, and the steps from there on may be repeated.
+anywhere, the next claim says in which state it was left, and the steps from there on may be repeated.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def claim_publication(
 ) -> Publication:
     """Return the right to prove and publish a generation; its `state` says where to continue.
 
-    One that is complete already is returned as it is. A failed proof may be tried again.
+    A generation that is already complete is returned unchanged. A failed proof may be tried again.
 
     Raises:
-        OwnedError: when a live foreign owner is publishing it.
-        StateError: when groups are not done, or a newer generation has taken its place.
+        OwnedError: when another live owner is publishing it.
+        StateError: when groups are not done, or a newer generation has replaced it.
     """
     now = ledger.now()
     with ledger.writing() as connection:
@@ -74,17 +74,17 @@ def claim_publication(
 
 
 def check_publication(ledger: Ledger, publication: Publication) -> None:
-    """Make sure that the claim stands, and record that the owner lives.
+    """Make sure that the claim still holds, and record that the owner is alive.
 
     Raises:
-        FencedError: when a newer epoch or generation has taken over; stop then.
+        FencedError: when a newer epoch or generation has taken over; the work must then stop.
     """
-    with ledger.writing(lasting=False) as connection:  # a heartbeat that a power cut undoes is of nobody who lives
+    with ledger.writing(lasting=False) as connection:  # a power failure that undoes the heartbeat also ends its owner
         hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
 
 
 def let_go(ledger: Ledger, publication: Publication) -> None:
-    """Record that nobody publishes it now, so that the next one need not wait; where it was left does not change.
+    """Record that nobody publishes it now, so that the next publisher need not wait; its state does not change.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
@@ -96,7 +96,7 @@ def let_go(ledger: Ledger, publication: Publication) -> None:
 def mark_failed(ledger: Ledger, publication: Publication, error: str) -> None:
     """Record why proving or publishing failed.
 
-    A generation whose journal is written stays `publishing`: it can only go forward.
+    A generation whose journal is written stays `publishing`, since it can only be completed.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
@@ -113,7 +113,7 @@ def mark_proven(ledger: Ledger, publication: Publication, sums: Sums) -> None:
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
-        ConflictError: when it is being published already.
+        ConflictError: when it is already being published.
     """
     now = ledger.now()
     change = {"state": "proven", "error": None, "proven_at": now, "publish_heartbeat_at": now} | asdict(sums)
@@ -122,7 +122,7 @@ def mark_proven(ledger: Ledger, publication: Publication, sums: Sums) -> None:
 
 
 def finish_publication(ledger: Ledger, publication: Publication) -> None:
-    """Show this generation instead of the one before; the window's files are done. May be repeated.
+    """Show this generation instead of the previous one; the window's files are done. May be repeated.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
@@ -132,8 +132,8 @@ def finish_publication(ledger: Ledger, publication: Publication) -> None:
         return
     check_publication(ledger, publication)
     _refuse_open_steps(ledger, publication)
-    # Before the switch, and in batches: a window of a million files must not make one long transaction. Publishing can
-    # only go forward from here, so nobody is misled by files that are done a moment early.
+    # Before the switch, and in batches: a window of a million files must not cause one long transaction. From here on
+    # publishing can only be completed, so nobody is misled by files that are done a moment early.
     _settle_files(ledger, publication)
     now = ledger.now()
     shown = (generations.c.window_id == publication.window, generations.c.state == "published")
@@ -145,12 +145,12 @@ def finish_publication(ledger: Ledger, publication: Publication) -> None:
 
 
 def finish_verification(ledger: Ledger, publication: Publication) -> None:
-    """Record that a `verify` generation proved; what is published stays. May be repeated.
+    """Record that a `verify` generation was proven; what is published stays. May be repeated.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
         ConflictError: when the generation is not proven.
-        StateError: when it is to be published instead.
+        StateError: when it must be published instead.
     """
     if _is_finished(ledger, publication, "verified"):
         return
@@ -165,11 +165,11 @@ def finish_verification(ledger: Ledger, publication: Publication) -> None:
 
 
 def hold(connection: Connection, held: Publication, states: tuple[str, ...], change: Mapping[str, object]) -> None:
-    """Change the generation's row, and prove by that that the publication is still its owner's.
+    """Change the generation's row, which also proves that the publication still has its owner.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over.
-        ConflictError: when the generation is in none of these states.
+        ConflictError: when the generation is not in any of these states.
     """
     if _update(connection, held, states, change):
         return
@@ -234,7 +234,7 @@ def _is_finished(ledger: Ledger, held: Publication, state: str) -> bool:
 
 
 def _settle_files(ledger: Ledger, held: Publication) -> None:
-    """Move what was read from each file into its row, where it takes a tenth of the room, and call it done."""
+    """Move what was read from each file into its row, where it takes a tenth of the space, and mark it as done."""
     sums = (file_sums.c.window_id == held.window, file_sums.c.generation == held.generation)
     one = select(file_sums.c.records, file_sums.c.bad_records).where(*sums, file_sums.c.file_id == files.c.id)
     change = {
@@ -251,7 +251,7 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
             keep_part_sums(connection, held, batch)
             connection.execute(file_sums.delete().where(*sums, among(connection, file_sums.c.file_id, batch)))
     planned = files.c.state == "planned"
-    with ledger.reading() as connection:  # what nothing was read from, such as empty files; mostly none
+    with ledger.reading() as connection:  # files from which nothing was read, such as empty ones; usually none
         unread = select(files.c.id).where(files.c.window_id == held.window, planned)
         ids = array("q", connection.scalars(unread))
     for batch in batched(ids, BATCH_FILES):
@@ -262,7 +262,7 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
 
 
 def _drop_sums(ledger: Ledger, held: Publication) -> None:
-    """Drop what a verification read from each file: the rows of the files describe what is published."""
+    """Drop what a verification read from each file, since the rows of files describe what is published."""
     sums = (file_sums.c.window_id == held.window, file_sums.c.generation == held.generation)
     while batch := _some(ledger, select(file_sums.c.file_id).where(*sums)):
         with ledger.writing() as connection:

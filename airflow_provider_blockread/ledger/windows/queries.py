@@ -1,4 +1,4 @@
-"""What people ask the ledger: lists of windows and files, and counts."""
+"""Queries for people: lists of windows and files, and counts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from airflow_provider_blockread.options.plan import one_of
 
 
 class WindowPart(NamedTuple):
-    """What a window reads of a file that spreads over several; sums are empty until it is published."""
+    """What a window reads of a file that spans several windows; sums are empty until it is published."""
 
     path: str | None  # empty once the file's row is pruned
     start: int
@@ -39,11 +39,11 @@ class WindowPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowSummary:
-    """A window with the newest of its generations, as a list shows it."""
+    """A window with its newest generation, as lists show it."""
 
     window: Window
-    generation: Generation | None  # none while it is planned, or empty
-    progress: Progress  # of the newest generation; of the window where there is none
+    generation: Generation | None  # None while it is being planned, or if it is empty
+    progress: Progress  # of the newest generation, or of a window without one
     groups_done: int
     excluded: int  # files
     shown: Generation | None  # the published one
@@ -97,7 +97,7 @@ def list_windows(
 
 
 def list_parts(ledger: Ledger, window: str) -> list[WindowPart]:
-    """Return what a window reads of files that it does not read whole."""
+    """Return what a window reads of files that it only partly reads."""
     columns = (files.c.path, parts.c.part_start, parts.c.part_end, parts.c.records, parts.c.bad_records)
     query = select(*columns).join_from(parts, files, files.c.id == parts.c.file_id, isouter=True)
     with ledger.reading() as connection:
@@ -126,10 +126,10 @@ def windows_in_order(ledger: Ledger, feed: str) -> list[Window]:
 
 
 def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Window:
-    """Return the window with this id, or of this key.
+    """Return the window with this id or key.
 
     Raises:
-        OptionsError: when there is none, or several feeds have one of this key.
+        OptionsError: when there is no such window, or several feeds have one with this key.
     """
     query = select(*WINDOW_COLUMNS).join(feeds)
     named = query.where((windows.c.id == id_or_key) | (windows.c.key == id_or_key))
@@ -191,7 +191,7 @@ def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: in
 
 
 def oldest_file_ns(ledger: Ledger, window_id: str) -> int | None:
-    """Return the time of the oldest file of a window, ns since the epoch; None if it holds none as a whole."""
+    """Return the time of the oldest file of a window, in ns since the epoch, or None if it holds no whole file."""
     query = select(func.min(files.c.time_ns)).where(files.c.window_id == window_id)
     with ledger.reading() as connection:
         oldest: int | None = connection.scalar(query)
@@ -199,7 +199,7 @@ def oldest_file_ns(ledger: Ledger, window_id: str) -> int | None:
 
 
 def feed_counts(ledger: Ledger, feed: str) -> dict[str, int]:
-    """Return how many file versions of the feed are in each state, and `pruned`; those without any are left out."""
+    """Return the number of the feed's file versions in each state, and `pruned`; states without files are omitted."""
     query = select(files.c.state, func.count()).join(feeds).where(feeds.c.name == feed).group_by(files.c.state)
     kept = select(func.count()).select_from(taken_files).join(feeds).where(feeds.c.name == feed)
     with ledger.reading() as connection:

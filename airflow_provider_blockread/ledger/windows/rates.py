@@ -1,4 +1,4 @@
-"""How fast a feed is read: bytes a second of one reader, as its newest windows were measured."""
+"""How fast a feed is read: bytes per second of one reader, as measured in its newest windows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from airflow_provider_blockread.ledger.schema.tables import generations, groups,
 from airflow_provider_blockread.ledger.store import Ledger
 
 TINY = 16 * 2**20
-"""Bytes: a window that read fewer says more about the start of its tasks than about reading."""
+"""Bytes: the rate of a smaller window depends more on the start of its tasks than on reading."""
 
-_MEASURED = 5  # windows whose rates count
-_NEWEST = 50  # windows among which they are looked for
+_MEASURED = 5  # windows whose rates are used
+_NEWEST = 50  # windows in which these are looked for
 
 
 def reader_rates(ledger: Ledger, feed: str) -> list[int]:
-    """Return the bytes a second of one reader in each of the feed's newest windows that were measured, newest first.
+    """Return the bytes per second of one reader in each of the feed's newest measured windows, newest first.
 
-    A window's groups that were read and written count, whether it is published yet or not.
+    Groups that were read and written count, whether their window is already published or not.
     """
     read, spent = func.sum(groups.c.read_bytes), func.sum(groups.c.reader_seconds)
     with ledger.reading() as connection:

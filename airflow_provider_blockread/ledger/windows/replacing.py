@@ -1,10 +1,10 @@
-"""Replacing: a generation reads newer versions of files in the place of those that its window was planned with.
+"""Replacing: a generation reads newer versions of files in place of those with which its window was planned.
 
-Such a generation has a plan of its own. Beside what is published it holds each newer version as `planned` from its
-beginning, so that no other window takes it; publishing makes it `done` and the older one `replaced`, in one
-transaction. A generation whose place another one takes, or whose window is given up, hands the newer versions back to
-the state in which it found them; one that failed may be tried again and keeps them. Later generations continue from the
-plan of what is published. Where nothing is published, `correcting` says what differs.
+Such a generation has its own plan. Beside a published one, it holds each newer version as `planned` from the beginning,
+so that no other window takes it; publishing makes it `done` and the older one `replaced`, in one transaction. If
+another generation takes its place, or the window is given up, the newer versions go back to their previous state; a
+failed generation may be tried again and keeps them. Later generations continue from the plan of the published one. If
+nothing is published, `correcting` describes the differences.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _UNREAD = {"records": None, "bad_records": None}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewerPlan:
-    """The plan of a generation that reads newer versions of some files; its manifest is written already."""
+    """The plan of a generation that reads newer versions of some files; its manifest is already written."""
 
-    base: int  # the generation from whose plan it was made: the published one, or the newest where none is
+    base: int  # the generation from whose plan it was made: the published one or, without one, the newest
     manifest_uri: str
     manifest_hash: str
     groups: Sequence[BlockGroup]
-    files: Mapping[int, int]  # the newer version's id, by that of the older one
-    holders: frozenset[int] | None = None  # groups that hold them; None where all groups must be read for them
+    files: Mapping[int, int]  # id of the newer version by id of the older one
+    holders: frozenset[int] | None = None  # groups that contain them; None if all groups must be read for them
 
 
 def check_versions(ledger: Ledger, window: Window, found: Sequence[FileVersion]) -> None:
@@ -56,9 +56,9 @@ def check_versions(ledger: Ledger, window: Window, found: Sequence[FileVersion])
 
 
 def record_versions(ledger: Ledger, window: Window, found: Mapping[int, FileVersion]) -> dict[int, int]:
-    """Return the ids of newer versions, by the ids of the files in whose place the window is to read them.
+    """Return the ids of newer versions, by the ids of the files that they replace in the window.
 
-    Those that no listing has recorded yet are recorded now, as `ignored`; the next listing decides about them again.
+    Versions that no listing has recorded yet are recorded now, as `ignored`; the next listing decides about them again.
 
     Raises:
         StateError: when another window has taken one of them, naming it.
@@ -78,7 +78,7 @@ def record_versions(ledger: Ledger, window: Window, found: Mapping[int, FileVers
 
 
 def replaced_by(ledger: Ledger, window_id: str, generation: int) -> dict[int, FileVersion]:
-    """Return the newer versions that a generation reads, by the ids of the files in whose place."""
+    """Return the newer versions that a generation reads, by the ids of the files that they replace."""
     query = select(replacements.c.old_file, files).join_from(replacements, files, files.c.id == replacements.c.new_file)
     mine = (replacements.c.window_id == window_id, replacements.c.generation == generation)
     with ledger.reading() as connection:
@@ -96,10 +96,10 @@ def lock_feed_of(connection: Connection, window_id: str) -> int:
 
 
 def adopt_versions(connection: Connection, started: Generation, plan: NewerPlan) -> Generation:
-    """Make a generation that was started in this transaction read the newer plan, and hold the newer versions.
+    """Make a generation that was started in this transaction read the newer plan and hold the newer versions.
 
     Raises:
-        ConflictError: when one of them was taken, or has changed once more, since the plan was made.
+        ConflictError: when one of them was taken, or has changed again, since the plan was made.
     """
     of_window = generations.c.window_id == started.window
     change = {"manifest_uri": plan.manifest_uri, "manifest_hash": plan.manifest_hash}
@@ -114,9 +114,9 @@ def adopt_versions(connection: Connection, started: Generation, plan: NewerPlan)
 
 
 def give_back_versions(connection: Connection, window_id: str) -> None:
-    """Let go of the newer versions that the window's unfinished generation holds: another takes its place now.
+    """Release the newer versions that the window's unfinished generation holds, since another takes its place now.
 
-    Where nothing is published they are the window's own, whatever generation reads them.
+    If nothing is published, they belong to the window, whatever generation reads them.
     """
     if not _is_published(connection, window_id):
         return
@@ -128,7 +128,7 @@ def give_back_versions(connection: Connection, window_id: str) -> None:
         return
     mine = (replacements.c.window_id == window_id, replacements.c.generation == number)
     was = select(replacements.c.was).where(*mine, replacements.c.new_file == files.c.id).scalar_subquery()
-    # A listing that is under way has perhaps passed the file already, and must not call it missing.
+    # A running listing may already have passed the file, and must not call it missing.
     newest = select(func.max(listings.c.id)).where(listings.c.feed_id == files.c.feed_id).scalar_subquery()
     change = {
         "state": was,
@@ -154,7 +154,7 @@ def _key(version: FileVersion) -> tuple[str, str]:
 def _known(
     connection: Connection, feed_id: int, window: Window, wanted: Iterable[FileVersion]
 ) -> dict[tuple[str, str], int]:
-    """Return the ids of those versions that are recorded, by their digests; each of them the window may take."""
+    """Return the ids of the recorded versions, by their digests, after a check that the window may take them."""
     paths = {_key(version): version.path for version in wanted}
     known: dict[tuple[str, str], int] = {}
     for table in (taken_files, files):
@@ -170,7 +170,7 @@ def _known(
 
 
 def _refuse_taken(connection: Connection, window: Window, row: Row[Any]) -> None:
-    # `planned` by this window itself: by a generation that was not published, whose place another one takes.
+    # `planned` by this window itself, by an unpublished generation whose place another one takes.
     own = row.window_id == window.id and row.state in {"planned", "replaced"}
     free = row.window_id is None and row.part_next_offset is None and row.state in REPLACING_STATES
     if own or free:
@@ -220,7 +220,7 @@ def _insert(connection: Connection, feed_id: int, new: Mapping[int, FileVersion]
             "size": version.size,
             "mtime_ns": version.mtime_ns,
             "etag": version.etag,
-            "time_ns": named.get(old, version.mtime_ns),  # a time that the path names stays the same
+            "time_ns": named.get(old, version.mtime_ns),  # a time from the path stays the same
             "state": "ignored",
         }
         for old, version in new.items()

@@ -1,6 +1,6 @@
-"""Tries to scan a window, distinguished by a number as attempts at a group are by their epoch.
+"""Tries to scan a window, distinguished by an epoch, as attempts at a group are.
 
-The newest generation keeps why the newest try failed, until another one begins or the states are found. While it is
+The newest generation stores why the newest try failed, until another try begins or the states are found. While it is
 `reading`, it has no other error: claiming it for its proof clears the error.
 """
 
@@ -14,7 +14,7 @@ from airflow_provider_blockread.ledger.windows.groups import error_text
 
 
 def begin_scan(ledger: Ledger, window_id: str) -> int:
-    """Return the epoch of a new try to scan a window, which no other try has; the window keeps the newest one."""
+    """Return the unique epoch of a new try to scan a window; the window stores the newest one."""
     mine = windows.c.id == window_id
     with ledger.writing() as connection:
         newest = {"scan_epoch": windows.c.scan_epoch + 1, "scanned_at": None}
@@ -24,7 +24,7 @@ def begin_scan(ledger: Ledger, window_id: str) -> int:
 
 
 def fail_scan(ledger: Ledger, window_id: str, epoch: int, error: str) -> None:
-    """Record why a try to scan a window failed, if it is the newest one."""
+    """Record why a try to scan a window failed, if it is the newest try."""
     newest = exists().where(windows.c.id == window_id, windows.c.scan_epoch == epoch, windows.c.scanned_at.is_(None))
     mine = (generations.c.window_id == window_id, generations.c.state == "reading")
     with ledger.writing() as connection:
@@ -32,7 +32,7 @@ def fail_scan(ledger: Ledger, window_id: str, epoch: int, error: str) -> None:
 
 
 def end_scan(ledger: Ledger, window_id: str, epoch: int) -> None:
-    """Record that the newest try to scan a window, if it is this one, has found its states; may be repeated."""
+    """Record that a try to scan a window has found the states, if it is the newest try; may be repeated."""
     unfinished = (windows.c.id == window_id, windows.c.scan_epoch == epoch, windows.c.scanned_at.is_(None))
     with ledger.writing() as connection:
         ended = connection.execute(windows.update().where(*unfinished).values(scanned_at=ledger.now()))

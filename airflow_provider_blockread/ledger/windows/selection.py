@@ -1,6 +1,6 @@
 """Selection: which pending files the next window takes, in a stable order and within limits.
 
-A file is *late* when its time is in the interval of a window that was planned without it: it came after, or the
+A file is *late* if its time is in the interval of a window that was planned without it: it arrived afterwards, or the
 limits of that window left it out.
 """
 
@@ -41,13 +41,13 @@ Interval = tuple[int, int]
 
 _ORDER = (files.c.time_ns, files.c.path, files.c.id)
 _COLUMNS = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag, files.c.time_ns)
-_TIME = 5  # the column of the time; behind it are those of a part
+_TIME = 5  # the column of the time, followed by those of a part
 #: Windows in these states take no more files of their interval.
 PLANNED_STATES = ("open", "empty", "abandoned")
-_WAITS: ColumnElement[bool] = literal_column("files.state = 'pending'")  # as `IS_PENDING`, beside another `state`
+_WAITS: ColumnElement[bool] = literal_column("files.state = 'pending'")  # `IS_PENDING` beside another `state`
 _HOLDS = and_(windows.c.interval_start_ns <= files.c.time_ns, files.c.time_ns < windows.c.interval_end_ns)
 _SHOWN = 3  # intervals that a message names
-_RANGES = 200  # that one statement asks for
+_RANGES = 200  # per statement
 
 
 def pending_files(
@@ -61,19 +61,19 @@ def pending_files(
 ) -> Iterator[PendingFile]:
     """Yield the pending files that a window may take, oldest or newest first by (time, path).
 
-    Files that windows have read in part come before all others, and `start_from` and `max_age` leave none of them
-    out. Nothing is held or locked: a file may be gone to another window by the time it is frozen.
+    Files that windows have read in part come before all others, and `start_from` and `max_age` do not apply to them.
+    Nothing is locked: another window may have taken a file by the time the window is frozen.
 
     Args:
-        ledger: where from.
-        feed: the feed's name; an unknown one has no files.
+        ledger: the ledger to read.
+        feed: the feed's name; an unknown feed has no files.
         selection: what to take, in which order, how much; `late="next"` takes late files of other intervals too.
-        interval_ns: half-open, in nanoseconds since the epoch; what `select="interval"` selects by.
+        interval_ns: the half-open interval for `select="interval"`, in nanoseconds since the epoch.
         block_size: bytes, or a function that returns them for a file; `max_blocks` counts such blocks.
         whole: whether the file of a path is one block, however large it is.
 
     Raises:
-        OptionsError: when `select="interval"` comes without an interval; raised at the call.
+        OptionsError: when `select="interval"` has no interval; raised at once, not while iterating.
     """
     if not callable(block_size) and block_size < 1:
         msg = f"feed {feed}: block_size must be at least 1 byte, not {block_size}"
@@ -89,7 +89,7 @@ def pending_files(
             own = interval_ns
             planned = _planned_intervals(connection, feed_id) if selection.late == "next" else []
             ranges = [*merged_intervals([interval_ns, *planned])]
-    # A listing sees to both bounds; but paths from upstream are no listing of what waits already.
+    # A listing applies both bounds to files, but paths from upstream are not a listing of files that already wait.
     query = _COLUMNS.where(files.c.feed_id == feed_id, _WAITS, files.c.part_next_offset.is_(None))
     for bound in bounds_ns(selection, ledger.now()):
         if bound is not None:
@@ -97,20 +97,20 @@ def pending_files(
     in_order = ranges if selection.order == "oldest" else ranges[::-1]
     begun = _of_ranges(ledger, _rests(feed_id), in_order, selection.order)
     found = chain(begun, _of_ranges(ledger, query, in_order, selection.order))
-    # A ledger that forgets would begin the same file in every run.
+    # With a ledger without a memory, every run would begin the same file again.
     size_of = block_size if callable(block_size) else lambda _: block_size
     cuts = Cuts(size_of=size_of, whole=whole, splits=not forgets(ledger))
     return within(selection.limits, cuts, _with_lateness(found, own))
 
 
 def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
-    """Return what waits in intervals that are planned already, except this one."""
+    """Return the files that wait in already planned intervals, except this one."""
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
         waits = (files.c.feed_id == feed_id, _WAITS, ~lies_in(interval_ns))
         interval = (windows.c.interval_start_ns, windows.c.interval_end_ns)
-        # Counted for each interval from the index: a join may compare every window with every file that waits. The
-        # window of an interval sorts before those that were reopened beside it.
+        # Counted per interval from the index: a join might compare every window with every waiting file. The window of
+        # an interval sorts before its further windows.
         held = select(func.count()).select_from(files).where(*waits, _HOLDS).correlate(windows).scalar_subquery()
         query = select(*interval, func.min(windows.c.key), held.label("files")).where(
             windows.c.feed_id == feed_id, windows.c.state.in_(PLANNED_STATES), windows.c.interval_start_ns.is_not(None)
@@ -118,7 +118,7 @@ def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
         found = [row for row in connection.execute(query.group_by(*interval).order_by(*interval)) if row.files]
         if not found:
             return LateFiles()
-        # Intervals may overlap, and each file counts once.
+        # Intervals may overlap, but each file counts once.
         count = 0
         for ranges in batched(merged_intervals([(start, end) for start, end, *_ in found]), _RANGES):
             within_them = or_(*(lies_in(one) for one in ranges))
@@ -136,18 +136,18 @@ def window_files(ledger: Ledger, window_id: str, *, order: str) -> Iterator[Pend
 
 
 def _rests(feed_id: int | None) -> Select[Any]:
-    """Return the waiting files of which open windows hold parts, with the rest of each and its number."""
+    """Return the query for waiting files of which open windows hold parts, with the rest of each and its number."""
     other = parts.alias("other")
     number = select(func.count() + 1).where(other.c.file_id == files.c.id).scalar_subquery()
     newest = and_(files.c.id == parts.c.file_id, files.c.part_next_offset == parts.c.part_end)
     query = _COLUMNS.add_columns(parts.c.part_end, files.c.size.label("part_size"), number)
-    # By the feed's windows: of files it may have a million.
+    # Starts from the feed's windows, since it may have a million files.
     query = query.select_from(windows).join(parts, parts.c.window_id == windows.c.id).join(files, newest)
     return query.where(windows.c.feed_id == feed_id, windows.c.state == "open", files.c.state == "pending")
 
 
 def _planned_intervals(connection: Connection, feed_id: int | None) -> list[Interval]:
-    """Return the intervals of the feed's windows that are planned and in which files wait all the same."""
+    """Return the intervals of the feed's planned windows in which files still wait."""
     waiting = exists().where(files.c.feed_id == feed_id, _WAITS, _HOLDS)
     query = select(windows.c.interval_start_ns, windows.c.interval_end_ns).where(
         windows.c.feed_id == feed_id, windows.c.state.in_(PLANNED_STATES), waiting
@@ -156,7 +156,7 @@ def _planned_intervals(connection: Connection, feed_id: int | None) -> list[Inte
 
 
 def merged_intervals(intervals: list[Interval]) -> list[Interval]:
-    """Return the same times as few intervals, apart from each other and in order."""
+    """Return the same times as disjoint intervals, merged and in order."""
     merged: list[Interval] = []
     for start, end in sorted(intervals):
         if merged and start <= merged[-1][1]:
@@ -190,7 +190,7 @@ def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[tuple[
     query = query.order_by(*(column if order == "oldest" else column.desc() for column in _ORDER))
     page: Select[Any] = query
     while True:
-        # Page by page from the index, not through an open cursor: the caller writes a manifest in between.
+        # Page by page from the index, without an open cursor, since the caller writes a manifest in between.
         with ledger.reading() as connection:
             rows = connection.execute(page).all()
         for row in rows:

@@ -1,1 +1,1 @@
-"""One module a revision, oldest first; a released one never changes."""
+"""One module per revision, oldest first; a released revision never changes."""

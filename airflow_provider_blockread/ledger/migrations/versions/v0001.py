@@ -1,6 +1,6 @@
 """The first schema. New ledgers are made from the tables, so this revision changes nothing.
 
-Later revisions are beside it, each with the one before as its `down_revision`. They change tables only: views are
+Later revisions are beside it, each with the previous one as its `down_revision`. They change only tables: views are
 dropped before and created again afterwards.
 """
 
