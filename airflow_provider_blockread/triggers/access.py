@@ -1,4 +1,4 @@
-"""How a trigger's helper reaches the ledger, the stores and the catalog of a table, from Airflow's connections."""
+"""Access for a trigger's helper to the ledger, the stores and a table's catalog, from Airflow's connections."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ async def access(
 ) -> dict[str, Any]:
     """Return `ledger`, `stores` and `access` of a request; connections are awaited, as the triggerer requires.
 
-    It holds credentials: pass it to a helper's standard input only.
+    The result contains credentials: pass it only to a helper's standard input.
 
     Raises:
         OptionsError: when a connection is missing or of the wrong type.

@@ -1,4 +1,4 @@
-"""Waits in the triggerer for a Spark application whose driver runs on a cluster."""
+"""A trigger that waits for a Spark application whose driver runs on a cluster."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _STOP_S = 25.0  # below the 30 s that Airflow gives on_kill
 
 
 class ApplicationTrigger(BaseTrigger):
-    """Fires once, when an application has left a result or an error, or will leave none; it keeps the claim alive.
+    """Fires once an application has written a result or an error, or never will; until then it keeps the claim alive.
 
-    Its work is done by short requests to helper processes. Another triggerer that takes it over continues under the
-    same epoch, as nothing is lost with a helper. What it fires holds no result: the resumed task looks for itself.
+    Its work is done by short requests to helper processes. Another triggerer that takes it over continues with the same
+    epoch, since nothing is lost with a helper. Its event contains no result: the resumed task reads the result itself.
 
-    :param waiting: what to wait for, as `Waiting.to_json` writes it; it holds no credentials.
+    :param waiting: what to wait for, as `Waiting.to_json` writes it, without credentials.
     :param spark: the job's options, as `SparkJob.to_json` writes them.
     :param ledger_conn_id: the ledger's connection.
-    :param run: the DAG run that waits, for a ledger that forgets.
+    :param run: the DAG run that waits, for a ledger without a memory.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class ApplicationTrigger(BaseTrigger):
         self.run_name = run
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, which go through JSON."""
+        """Return the class and its arguments, which are JSON values."""
         return f"{type(self).__module__}.{type(self).__qualname__}", {
             "waiting": self.waiting,
             "spark": self.spark,
@@ -57,15 +57,15 @@ class ApplicationTrigger(BaseTrigger):
         }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look again and again, and yield one event."""
+        """Poll, and yield one event."""
         async with kept():
             found = await self._end()
         yield fired({"waiting": self.waiting} | found)
 
     async def on_kill(self) -> None:
-        """Stop the application when a person has cleared or marked the task: by a stop file, and by its cluster.
+        """Stop the application by a stop file and through its cluster, when a person has cleared or marked the task.
 
-        Without this call, as without a triggerer, whatever the application leaves is fenced all the same.
+        Without this call, for example without a triggerer, the application's results are fenced in any case.
         """
         await to_its_end(self._stop(), within_s=_STOP_S)
 
@@ -79,13 +79,13 @@ class ApplicationTrigger(BaseTrigger):
                 self.log.warning("%s", found)
 
     async def _end(self) -> dict[str, Any]:
-        """Return how the wait ended: empty where the application has answered, else with the `error`."""
+        """Return how the wait ended: empty if the application has answered, otherwise with the `error`."""
         job, application = self._job(), self.waiting["application"]
         vigil = Vigil(application or self.waiting["name"], stale_after_s=job.stale_after_s)
         progress = ""
         while True:
-            # Before the first look, too: Airflow fails a task whose trigger fires before its scheduler has heard that
-            # the task is deferred.
+            # Also before the first poll: Airflow fails a task whose trigger fires before its scheduler knows that the
+            # task is deferred.
             await asyncio.sleep(job.heartbeat_s)
             try:
                 found = await self._ask("wait")
@@ -103,7 +103,7 @@ class ApplicationTrigger(BaseTrigger):
                 return {"error": type(error).__name__, "message": str(error)}
 
     async def _status(self, application: str | None) -> str:
-        """Return how the application has ended, as its cluster says; empty while it runs, or if nobody answers."""
+        """Return how the application has ended, in its cluster's words; empty while it runs or if this is not known."""
         if not application:
             return ""
         try:

@@ -2,8 +2,8 @@
 
 Threads are not enough: Python runs one at a time, and one that listed files blocked the loop for 0.3 s on a busy host.
 A helper does not import Airflow. It receives the access to ledger and stores on its standard input, and ends when that
-is closed, so it never outlives the triggerer. It inherits what a Spark driver does, since on Spark Connect it is one:
-functions and formats of users run in it.
+is closed, so it never outlives the triggerer. It inherits the environment of a Spark driver, since on Spark Connect it
+is one: functions and formats of users run in it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from weakref import WeakKeyDictionary
 from airflow_provider_blockread.errors import TransientError, error_class
 from airflow_provider_blockread.hooks.driver_environment import inherited
 
-#: Helpers of one triggerer that work at the same time on requests of one lane; further ones wait.
+#: Helpers of one triggerer that work at the same time on requests of one lane; further requests wait.
 MOST = 2
-#: Requests that wait behind none of other lanes: a stop behind no claim's heartbeat, and neither behind a listing.
+#: Lanes of requests, which never wait for other lanes: a stop does not wait for heartbeats, and none for a listing.
 LANES = {"stop": "stop", "end": "stop", "wait": "wait"}
-#: Helpers of one triggerer that each do one piece of long work; further work waits for its turn.
+#: Helpers of one triggerer that each do one long piece of work; further work waits for its turn.
 MOST_ALONE = 8
-#: Seconds that a helper has to stop its work.
+#: Seconds that a helper has for stopping its work.
 LEAVING_S = 30.0
 _LONGEST_LINE = 2**20
-_FURTHER = ("PG*", "PYICEBERG_*")  # of the libraries that reach ledgers and catalogs
+_FURTHER = ("PG*", "PYICEBERG_*")  # of the libraries that connect to ledgers and catalogs
 _PROGRAM = "airflow_provider_blockread.steps.watch.serving"
 _ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,7 +57,7 @@ class _Helper:
         )
         try:
             return cls(await asyncio.shield(starting))
-        except asyncio.CancelledError:  # which, while it starts a process, asyncio itself may wait for without end
+        except asyncio.CancelledError:  # while a process is starting, asyncio itself may wait for it forever
             await cls(await starting).end()
             raise
 
@@ -66,7 +66,7 @@ class _Helper:
         return self._process.returncode is None
 
     async def ask(self, request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any] | None:
-        """Return the answer, None when the process has ended."""
+        """Return the answer, or None if the process has ended."""
         requests, answers = self._process.stdin, self._process.stdout
         if requests is None or answers is None:
             return None
@@ -83,7 +83,7 @@ class _Helper:
         return None
 
     async def leave(self) -> None:
-        """Let the process stop what it does and end; kill it if it takes long."""
+        """Let the process stop its work and end; kill it if that takes too long."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         with suppress(TimeoutError):
@@ -98,7 +98,7 @@ class _Helper:
 
 
 class _Helpers:
-    """The helpers of one event loop, kept as long as they are used."""
+    """The helpers of one event loop, which are kept while they are in use."""
 
     def __init__(self) -> None:
         self._idle: list[_Helper] = []
@@ -144,7 +144,7 @@ def _helpers() -> _Helpers:
 
 
 def kept() -> AbstractAsyncContextManager[None]:
-    """Keep helpers alive between requests while the context lasts: starting one takes a second or two."""
+    """Return a context that keeps helpers alive between requests, since starting one takes a second or two."""
     return _helpers().used()
 
 
@@ -161,12 +161,12 @@ async def ask(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, 
 async def ask_alone(
     request: Callable[[], Awaitable[dict[str, Any]]], log: Callable[[str], None], *, environment: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Return the answer of a helper of its own, for work that takes long; cancelling it lets the helper stop its work.
+    """Return the answer of a separate helper, for long work; cancelling this makes the helper stop its work.
 
     Args:
-        request: makes that of `steps.watch.serving` once it is this work's turn: credentials in it may expire.
-        log: takes what the helper has to say meanwhile.
-        environment: names and patterns of variables that it inherits besides the usual ones.
+        request: makes the request of `steps.watch.serving` when it is this work's turn, as credentials may expire.
+        log: receives the helper's log lines.
+        environment: names and patterns of variables that it inherits in addition to the usual ones.
 
     Raises:
         BlockReadError: as raised by the work.
@@ -192,10 +192,10 @@ def _answer(found: dict[str, Any] | None) -> dict[str, Any]:
 
 
 async def to_its_end(work: Coroutine[Any, Any, None], *, within_s: float) -> None:
-    """Let work go on to its end although Airflow cancels the trigger again and again, once a second, while it stops it.
+    """Let work finish although Airflow, while stopping the trigger, cancels it repeatedly, once a second.
 
     Args:
-        work: what to do.
+        work: the work to finish.
         within_s: seconds that it may take.
     """
     task = asyncio.create_task(work)

@@ -1,4 +1,4 @@
-"""Waits in the triggerer for new files of a feed."""
+"""A trigger that waits for new files of a feed."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from airflow_provider_blockread.triggers.helpers import ask, kept
 class NewFilesTrigger(BaseTrigger):
     """Fires once, when a feed has enough new files, with what was found; or with the error that ended the wait.
 
-    :param query: what to look for, as `NewFilesQuery.to_json` writes it. Names of connections, no credentials.
+    :param query: what to look for, as `NewFilesQuery.to_json` writes it, with names of connections but no credentials.
     :param ledger_conn_id: the ledger's connection.
-    :param run: the DAG run that waits, for a ledger that forgets.
+    :param run: the DAG run that waits, for a ledger without a memory.
     :param poke_interval: seconds before each look.
-    :param max_interval: seconds that the interval grows to, doubled after each look; None to leave it as it is.
+    :param max_interval: the interval is doubled after each look, up to this many seconds; None keeps it constant.
     :param silent_fail: continue when the store or the ledger fails.
     """
 
@@ -45,7 +45,7 @@ class NewFilesTrigger(BaseTrigger):
         self.silent_fail = silent_fail
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, which go through JSON."""
+        """Return the class and its arguments, which are JSON values."""
         return f"{type(self).__module__}.{type(self).__qualname__}", {
             "query": self.query,
             "ledger_conn_id": self.ledger_conn_id,
@@ -56,7 +56,7 @@ class NewFilesTrigger(BaseTrigger):
         }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look again and again, and yield one event."""
+        """Poll, and yield one event."""
         wait = self.poke_interval
         payload = None
         async with kept():
@@ -68,7 +68,7 @@ class NewFilesTrigger(BaseTrigger):
         yield fired(payload)
 
     async def _payload(self) -> dict[str, Any] | None:
-        """Return the event payload of one listing; None to list again."""
+        """Return the event payload of one listing, or None to list again."""
         try:
             found = await self.poll()
         except BlockReadError as error:

@@ -20,19 +20,19 @@ from airflow_provider_blockread.triggers.watching import Marks, SourceWatch, Sto
 
 
 class NewFilesEventTrigger(BaseEventTrigger):
-    """Fires each time a feed has files that it has not reported, with their number, size, and some of their paths.
+    """Fires each time a feed has files that were not reported yet, with their number, size, and some of their paths.
 
     Watchers with the same source, feed, selection, ledger and `listing` share one listing. It records files in the
     feed's index, where they wait until a plan takes them. The DAG that is started plans from the index, so no file is
-    lost when Airflow merges or loses an event. The asset's state store keeps how far a watcher has reported; that
+    lost if Airflow merges or loses an event. The asset's state store keeps how far a watcher has reported; this
     advances once Airflow has stored the event.
 
-    :param source: where files land, and which to take, as the pipeline's plan has it.
-    :param feed: the feed's name, as the pipeline has it: `{dag_id}.{group_id}` unless it names another.
-    :param selection: as the pipeline's plan has it.
+    :param source: where files land, and which to take, as in the pipeline's plan.
+    :param feed: the feed's name, as in the pipeline: `{dag_id}.{group_id}` unless it sets its own.
+    :param selection: as in the pipeline's plan.
     :param only: report only files whose URI matches this glob, at any depth unless it begins with a scheme or slash.
-    :param listing: seconds between two listings, or a queue of storage events in their place.
-    :param ledger_conn_id: the ledger's connection, as the pipeline has it.
+    :param listing: seconds between two listings, or a queue of storage events to use instead.
+    :param ledger_conn_id: the ledger's connection, as in the pipeline.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
         self._check()
 
     def _check(self) -> None:
-        """Refuse options by which it would watch nothing, or without a pause.
+        """Refuse options with which it would watch nothing, or list without pauses.
 
         Raises:
             OptionsError: with the option's name.
@@ -73,7 +73,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
             raise OptionsError(msg)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, which go through JSON and hold no credentials."""
+        """Return the class and its arguments, which are JSON values without credentials."""
         return f"{type(self).__module__}.{type(self).__qualname__}", {
             "source": self.source,
             "feed": self.feed,
@@ -84,7 +84,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
         }
 
     def shared_stream_key(self) -> Hashable:
-        """Return what the listing depends on: all but `only`."""
+        """Return what the listing depends on: everything except `only`."""
         shared = {name: value for name, value in self.serialize()[1].items() if name != "only"}
         return "blockread", json.dumps(shared, sort_keys=True)
 
@@ -115,7 +115,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
                 only_listed = 0
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Yield the same events from a listing of its own, where no triggerer shares one."""
+        """Yield the same events from a separate listing, for a triggerer that does not share listings."""
         watch = self.create_shared_stream_producer(self.serialize()[1])
 
         async def alone() -> AsyncIterator[Any]:
@@ -127,7 +127,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
             yield event
 
     async def _found(self, after: int, until: int) -> dict[str, Any] | None:
-        """Return the files between two marks; None when the ledger fails: the next event has them."""
+        """Return the files between two marks, or None if the ledger fails; the next event then has them."""
         request = {"do": "since", "feed": self.feed, "after": after, "until": until, "only": self.only}
         try:
             way = await access(None, self.ledger_conn_id)
@@ -140,7 +140,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
 
     @property
     def _states(self) -> list[Any]:
-        """Return the state stores of the assets that watch by this trigger; alike watchers of several share it."""
+        """Return the state stores of the assets with this trigger, which equal watchers of several assets share."""
         store: Any = self.asset_state_store
         return [] if store is None else [*store._by_name.values(), *store._by_uri.values()]  # noqa: SLF001 - no way else
 
@@ -149,27 +149,27 @@ class _Cursor:
     """How far a watcher has reported the files of a ledger; it is saved once Airflow has stored the events.
 
     Args:
-        name: of the watcher, the same after each restart.
-        states: where it is kept, under the name and the ledger's identity: a new ledger begins at 0.
+        name: the watcher's name, which is the same after each restart.
+        states: where the cursor is kept, by name and the ledger's identity, so that a new ledger begins at 0.
     """
 
     def __init__(self, name: str, states: Sequence[Any]) -> None:
         self._name, self._states = name, states
         self._ledger, self._mark = "", 0
-        self._reported: dict[int, int] = {}  # marks by number, not saved yet
+        self._reported: dict[int, int] = {}  # marks that are not saved yet, by number
 
     async def at(self, seen: Marks) -> int:
         """Return the mark up to which files of this ledger have been reported."""
         if seen.ledger != self._ledger:
             self._ledger, self._reported = seen.ledger, {}
             self._mark = max([0, *[int(await state.aget(self._key) or 0) for state in self._states]])
-        if seen.before < self._mark:  # restored from a backup, it gives the same marks again
+        if seen.before < self._mark:  # a ledger restored from a backup assigns the same marks again
             self._mark, self._reported = seen.before, {}
             await self._save(self._mark)
         return self._mark
 
     def reported(self, seen: Marks) -> None:
-        """Note that all of this was reported."""
+        """Remember that everything up to these marks was reported."""
         self._mark = self._reported[seen.number] = seen.newest
 
     async def stored(self, number: int) -> None:

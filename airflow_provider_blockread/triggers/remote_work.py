@@ -1,4 +1,4 @@
-"""Reads and scans on a Spark Connect server, driven by a helper process of the triggerer."""
+"""A trigger for reads and scans on a Spark Connect server, which a helper process of the triggerer drives."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class RemoteWorkTrigger(BaseTrigger):
     """Fires once, when its helper process has read a group or scanned a window, or has failed to.
 
     The helper claims the group for the deferred task, keeps the claim alive and completes it. Another triggerer that
-    goes on with the trigger claims it again, under a new epoch, and ends what the attempt before runs on the server.
+    continues the trigger claims it again with a new epoch, and ends what the previous attempt runs on the server.
 
     :param work: the window (`ref`), the `group` or None, `owner` and `clear_number` of the task, and the `code` of a
-        function of the DAG's file, or None.
+        function in the DAG's file, or None.
     :param spark: the job's options, as `SparkJob.to_json` writes them.
     :param source: the source with its connections, as JSON.
     :param sink: the sink with its connection, as JSON.
     :param ledger_conn_id: the ledger's connection.
-    :param run: the DAG run, for a ledger that forgets.
+    :param run: the DAG run, for a ledger without a memory.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RemoteWorkTrigger(BaseTrigger):
         self.run_name = run
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, which go through JSON."""
+        """Return the class and its arguments, which are JSON values."""
         return f"{type(self).__module__}.{type(self).__qualname__}", {
             "work": self.work,
             "spark": self.spark,

@@ -1,4 +1,4 @@
-"""One watch of a source, shared by all event triggers of it: it lists, or receives hints, and reports marks."""
+"""One watch of a source, shared by all of its event triggers: it lists, or receives hints, and reports marks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask, kept
 
-_FIRST_PAUSE_S = 5.0  # between tries, while the store or the ledger fails; doubled up to the interval
+_FIRST_PAUSE_S = 5.0  # between tries while the store or the ledger fails; doubled up to the interval
 _log = structlog.get_logger(__name__)
 
 
@@ -26,28 +26,28 @@ _log = structlog.get_logger(__name__)
 class Marks:
     """The feed's index is up to date: files up to the mark `newest` wait in it.
 
-    Marks belong to one ledger; `before` is the newest one that it had when this update began.
+    Marks belong to one ledger; `before` is its newest mark when this update began.
     """
 
     number: int
     ledger: str
     before: int
     newest: int
-    only_listed: int = 0  # files that a listing found and no storage event had named
+    only_listed: int = 0  # files that a listing found, but no storage event had named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """Airflow's database has the events up to this number: a cursor may move past them."""
+    """Airflow's database has stored the events up to this number, so that a cursor may move past them."""
 
     number: int
 
 
 class SourceWatch(SharedStreamProducer):
-    """Lists a source at an interval into the feed's index, and reads hints from a queue in between, if there is one.
+    """Lists a source into the feed's index at an interval, and in between reads hints from a queue, if there is one.
 
     Args:
-        query: what to watch, as `NewFilesQuery.from_json` takes it.
+        query: what to watch, as JSON for `NewFilesQuery.from_json`.
         listing: seconds between two listings, or `StorageEvents` as JSON.
         ledger_conn_id: the ledger's connection.
     """
@@ -63,7 +63,7 @@ class SourceWatch(SharedStreamProducer):
         self._queue: HintQueue | None = None
 
     async def open_stream(self) -> AsyncIterator[tuple[Marks | Stored, int]]:
-        """Yield marks and what is stored, each with its number, without end."""
+        """Yield marks, and what is stored, each with its number, forever."""
         number = reported = 0
         next_listing = time.monotonic()
         async with kept():
@@ -84,20 +84,20 @@ class SourceWatch(SharedStreamProducer):
                     await self._rest(min(next_listing - time.monotonic(), self._pause()))
 
     async def _update(self, *, lists: bool) -> dict[str, Any] | None:
-        """Update the feed's index by a listing or by hints; return the marks, None without any."""
+        """Update the feed's index by a listing or by hints, and return the marks, or None if there are none."""
         if lists:
             return await self._tried(self._list)
         return None if self._hints is None else await self._tried(self._record_hints)
 
     async def advance(self, batch: Sequence[AdvanceItem]) -> None:
-        """Note up to which number events are stored."""
+        """Remember up to which number events are stored."""
         stored = max((int(item.broker_payload) for item in batch), default=0)
         if stored > self._stored:
             self._stored = stored
             self._wake.set()
 
     async def _rest(self, seconds: float) -> None:
-        """Wait, at most until events are stored."""
+        """Wait this many seconds, or until events are stored."""
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
                 await self._wake.wait()
@@ -135,6 +135,6 @@ class SourceWatch(SharedStreamProducer):
         found = await ask({"do": "hint", "query": self._query, "bodies": bodies} | way, _log.info)
         later = set(found["later"])
         done = [message for place, message in enumerate(messages) if place not in later]
-        # The ledger has them by now; after a crash before this line the queue delivers them again.
+        # The ledger has the files by now; after a crash before this line the queue delivers the messages again.
         await asyncio.to_thread(self._queue.done, done)
         return found
