@@ -1,1 +1,1 @@
-"""The pages: what a browser shows of ledgers and their work areas. An application of its own that knows no Airflow."""
+"""The pages: ledgers and their work areas in a browser. A separate application that is independent of Airflow."""

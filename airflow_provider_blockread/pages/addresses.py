@@ -1,4 +1,4 @@
-"""Addresses of the pages. A feed and a file are named by their number, since their names may hold anything."""
+"""Addresses of the pages. Feeds and files are identified by number, since their names may contain any characters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Addresses:
         return f"{self._ledger(ledger)}/windows/{quote(window, safe='')}"
 
     def live(self, ledger: str, window: str) -> str:
-        """Return the address of how far a window is, as JSON."""
+        """Return the address of a window's progress, as JSON."""
         return f"{self.window(ledger, window)}/live"
 
     def file(self, ledger: str, file: int) -> str:

@@ -1,4 +1,4 @@
-"""The application: routes with what they need, style sheets, and error pages."""
+"""The application: routes with their required rights, style sheets, and error pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
 from airflow_provider_blockread.pages.visit import Ledgers, Visit, render
 
 _STATIC = Path(__file__).with_name("static")
-#: Nothing is loaded from elsewhere, and only pages of the same origin may frame these.
+#: Nothing is loaded from other origins, and only pages of the same origin may frame these.
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
     " connect-src 'self'; form-action 'self'; frame-ancestors 'self'; base-uri 'none'",
@@ -82,7 +82,7 @@ def _authorized(page: PageRoute, request: Request, ledgers: Ledgers, visitor: Vi
     """Return the feed that the path names.
 
     Raises:
-        HTTPException: 404 when it names none, 403 when the visitor lacks what the page needs.
+        HTTPException: 404 when it names no feed, 403 when the visitor lacks a right that the page needs.
     """
     named = request.path_params
     ledger = ledgers.open(named["ledger"]).ledger
@@ -115,7 +115,7 @@ _WORDS = {
 
 def _refused(templates: Templates) -> _Handler:
     async def handle(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls this for no other
+        assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls this only for these
         title, text = _WORDS.get(error.status_code, (error.detail, ""))
         detail = error.detail if error.status_code == 404 and error.detail != "Not Found" else text  # noqa: PLR2004
         values = {"title": title, "text": detail, "status": error.status_code}
@@ -144,7 +144,7 @@ def _broken(templates: Templates) -> _Handler:
 
 
 class _Headers:
-    """Adds the headers that keep a page to itself; style sheets may be kept by the browser."""
+    """Adds the headers that isolate a page; browsers may cache style sheets."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Every route of the pages, and what a visitor needs for it. A route that is not here does not exist."""
+"""All routes of the pages, and the rights that a visitor needs for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from airflow_provider_blockread.pages.visit import Visit
 
 
 class Needs(Enum):
-    """What a visitor needs for a route."""
+    """The right that a visitor needs for a route."""
 
     SIGNED_IN = "be known; lists show only the feeds that the visitor may see"
     SEE = "may see the feed of the path"

@@ -1,4 +1,4 @@
-"""The pages on loopback, without Airflow: a visitor is the person who started the server."""
+"""The pages on loopback, without Airflow: the only visitor is the person who started the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
 from airflow_provider_blockread.steps.model import Environment
 
 LEDGER = "ledger"
-"""The name of the only ledger, in addresses."""
+"""The name of the only ledger in addresses."""
 
 _HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 
@@ -27,7 +27,7 @@ class Everything:
         return getpass.getuser()
 
     def may_see(self, feed: FeedRef) -> bool:  # noqa: ARG002
-        """Return that the visitor may."""
+        """Return True."""
         return True
 
     may_read_records = may_change = may_see
@@ -36,7 +36,7 @@ class Everything:
 def loopback_app(env: Environment) -> Starlette:
     """Return the application that shows one ledger to the person who started it.
 
-    It answers requests for a loopback host only: a page elsewhere whose name leads to 127.0.0.1 gets nothing.
+    It answers only requests for a loopback host, so that foreign host names that resolve to 127.0.0.1 are refused.
     """
 
     async def visitor(request: Request) -> Visitor:  # noqa: ARG001

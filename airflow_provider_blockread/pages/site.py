@@ -1,7 +1,7 @@
-"""What the server of the pages gives them: ledgers, visitors and links.
+"""What the server of the pages provides: ledgers, visitors and links.
 
-Airflow's plugin makes a `Site` of connections, Airflow's users and Airflow's pages; `blockread ui` makes one of one
-ledger and a visitor who may do everything.
+Airflow's plugin makes a `Site` from connections, Airflow's users and Airflow's pages; `blockread ui` makes one from a
+single ledger and a visitor who may do everything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from airflow_provider_blockread.steps.model import Environment
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedRef:
-    """A feed as authorization knows it; `dags` are those whose runs read it, none for one of the command line."""
+    """A feed for authorization; `dags` are the DAGs whose runs read it, empty for a feed of the command line."""
 
     ledger: str  # the connection's name
     id: int
@@ -28,11 +28,11 @@ class FeedRef:
 
 
 class Visitor(Protocol):
-    """Who looks at a page, and what that person may do."""
+    """The person who looks at a page, and what that person may do."""
 
     @property
     def name(self) -> str:
-        """The name that actions are recorded with."""
+        """The name with which actions are recorded."""
 
     def may_see(self, feed: FeedRef) -> bool:
         """Return whether the feed, its windows and its files may be shown."""
@@ -62,12 +62,12 @@ class Links(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
-    """A window that is to be read again by the tasks of a run: its plan, and all that follow."""
+    """A window to be read again by the tasks of a run: the plan and all tasks after it."""
 
     window: str
     action: str
     run: str  # dag_id/run_id
-    task: str  # that planned it
+    task: str  # the task that planned it
 
     @property
     def dag(self) -> str:
@@ -81,39 +81,39 @@ class Again:
 
 
 class Schedules(Protocol):
-    """When Airflow starts runs by itself; nothing where there is no Airflow."""
+    """When Airflow itself starts runs; empty without Airflow."""
 
     def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:
-        """Return when the next run of each DAG begins that has a schedule of times; None for a DAG that is paused."""
+        """Return, for each DAG with a schedule of times, when its next run begins; None for a paused DAG."""
 
 
 class NoSchedules:
-    """Nothing starts by itself: the pages are served without Airflow."""
+    """No schedules: the pages are served without Airflow."""
 
     def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:  # noqa: ARG002
-        """Return nothing."""
+        """Return an empty mapping."""
         return {}
 
 
 class Tasks(Protocol):
-    """Tasks that read windows again, where there are any: Spark is not for a web server to run."""
+    """Tasks that can read windows again, since a web server must not run Spark."""
 
     def refusal(self, again: Again) -> str:
-        """Return why these tasks cannot do it now; empty if they can."""
+        """Return why these tasks cannot do it now, or an empty string if they can."""
 
     def clear(self, again: Again, who: str, begin: Callable[[int], object]) -> None:
-        """Let them do it, once `begin` has returned, which gets the clear number that the run will have.
+        """Let them do it after calling `begin` with the clear number that the run will have.
 
         Raises:
-            HTTPException: 409 when they cannot do it any more.
+            HTTPException: 409 when they can no longer do it.
         """
 
 
 class NoTasks:
-    """There are none: the pages are served without Airflow."""
+    """No tasks: the pages are served without Airflow."""
 
     def refusal(self, again: Again) -> str:  # noqa: ARG002
-        """Return that there are none."""
+        """Return that there are no tasks."""
         return "These pages run without Airflow"
 
     def clear(self, again: Again, who: str, begin: Callable[[int], object]) -> None:
@@ -121,7 +121,7 @@ class NoTasks:
 
 
 class NoLinks:
-    """Leads nowhere: the pages are served without Airflow."""
+    """No links: the pages are served without Airflow."""
 
     def dag(self, dag: str) -> str | None:  # noqa: ARG002
         """Return None."""
@@ -145,15 +145,15 @@ class Site:
     """What the pages show, to whom, and where their links out lead.
 
     Args:
-        ledgers: what opens each ledger with its stores, by connection name. Called when a page first needs that ledger,
-            from any thread; an error of this package is shown in place of the ledger's pages, and the next request
-            tries again.
-        visitor: finds out who asks; raises Starlette's `HTTPException` with 401 or 403 to refuse.
+        ledgers: functions that open each ledger with its stores, by connection name. They are called when a page first
+            needs that ledger, from any thread; an error of this package is shown in place of the ledger's pages, and
+            the next request tries again.
+        visitor: returns who sends a request; raises Starlette's `HTTPException` with 401 or 403 to refuse.
         links: the addresses of Airflow's pages, and of Spark's.
         schedules: when Airflow starts runs.
-        tasks: what reads windows again.
-        secret: seals the tokens of actions; all processes that serve this site have the same.
-        origins: addresses by which browsers reach this server (scheme, host and port), beside that of the request.
+        tasks: the tasks that can read windows again.
+        secret: seals the tokens of actions; all processes that serve this site must share it.
+        origins: addresses at which browsers reach this server (scheme, host and port), besides that of the request.
     """
 
     ledgers: Mapping[str, Callable[[], Environment]]

@@ -1,4 +1,4 @@
-"""One request to one page: who asks, for what, and how the answer is made."""
+"""One request to a page: who asks for what, and how the response is made."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from airflow_provider_blockread.steps.model import Environment
 
 
 class Ledgers:
-    """The site's ledgers, each opened once, when a page first needs it."""
+    """The site's ledgers, each of which is opened once, when a page first needs it."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -34,11 +34,11 @@ class Ledgers:
         return list(self._site.ledgers)
 
     def open(self, name: str) -> Environment:
-        """Return ledger and stores of a connection.
+        """Return the ledger and stores of a connection.
 
         Raises:
-            HTTPException: 404 when the site shows no such ledger.
-            BlockReadError: when it cannot be used now.
+            HTTPException: 404 when the site does not show this ledger.
+            BlockReadError: when the ledger cannot be used now.
         """
         if name not in self._site.ledgers:
             raise HTTPException(404, f"No ledger of this name is shown here: {name}")
@@ -55,7 +55,7 @@ class Ledgers:
 class Visit:
     """A request whose visitor may see the page.
 
-    `feed` is the one that the page is about, found from the path; None for a page of several feeds.
+    `feed` is the feed of the page, found from the path; None for a page of several feeds.
     """
 
     request: Request
@@ -68,29 +68,29 @@ class Visit:
 
     @property
     def ledger(self) -> str:
-        """The connection name of the ledger that the path names."""
+        """The connection's name of the ledger that the path names."""
         return str(self.request.path_params["ledger"])
 
     @property
     def env(self) -> Environment:
-        """Ledger and stores that the path names."""
+        """The ledger that the path names, with its stores."""
         return self.ledgers.open(self.ledger)
 
     @property
     def to(self) -> Addresses:
-        """Addresses of other pages."""
+        """The addresses of other pages."""
         return Addresses(self.request.scope.get("root_path", ""))
 
     def asked(self, name: str) -> str:
-        """Return a parameter of the query, empty if it is not given."""
+        """Return a parameter of the query, or an empty string if it is not given."""
         return self.request.query_params.get(name, "").strip()
 
     def may_see(self, feed: FeedRef) -> bool:
-        """Return whether the visitor may see another feed than that of the page."""
+        """Return whether the visitor may see a feed, which need not be that of the page."""
         return self.visitor.may_see(feed)
 
     def seen(self, ledger: str) -> dict[int, FeedRef]:
-        """Return the feeds of a ledger that the visitor may see, by their numbers.
+        """Return the feeds of a ledger that the visitor may see, by number.
 
         Raises:
             BlockReadError: when the ledger cannot be used now.
@@ -105,20 +105,20 @@ class Visit:
         return self.feed is not None and self.visitor.may_read_records(self.feed)
 
     def quoted(self, error: str | None, feed: FeedRef | None = None) -> str | None:
-        """Return an error's text, which may quote records, to a visitor who may read those of the feed."""
+        """Return an error's text, or a notice if the visitor may not read the feed's records, which it may quote."""
         about = feed or self.feed
         if error is None or (about is not None and self.visitor.may_read_records(about)):
             return error
         return "The error may quote records; it is shown to those who may read the logs of the feed's DAGs."
 
     def spark_link(self, group: Group) -> str | None:
-        """Return the pages of a group's Spark application: its own while it runs, else those of a history server."""
+        """Return the address of a group's Spark application: its own pages while it runs, then the history server's."""
         if group.state == "running" and group.spark_ui:
             return group.spark_ui
         return self.site.links.application(group.application) if group.application else None
 
     def fragment(self, template: str, values: Mapping[str, Any]) -> str:
-        """Return a part of a page."""
+        """Return a part of a page, as HTML."""
         return self.templates.get_template(template).render({"to": self.to, "visit": self, **values})
 
     def live(self, template: str, values: Mapping[str, Any]) -> JSONResponse:
@@ -127,14 +127,14 @@ class Visit:
         return JSONResponse({"html": html, "moving": values["moving"], "state": values["state"]})
 
     def page(self, template: str, values: Mapping[str, Any], status: int = 200) -> HTMLResponse:
-        """Return the page that a template makes of these values."""
+        """Return the page that a template makes from these values."""
         return render(self.templates, self.request, template, {"visit": self, **values}, status)
 
 
 def render(
     templates: Templates, request: Request, template: str, values: Mapping[str, Any], status: int = 200
 ) -> HTMLResponse:
-    """Return a page; `to` and `query` are there in every template."""
+    """Return a page; `to` and `query` are available in every template."""
     to = Addresses(request.scope.get("root_path", ""))
     query = request.query_params.get("q", "")
     return HTMLResponse(templates.get_template(template).render({"to": to, "query": query, **values}), status)

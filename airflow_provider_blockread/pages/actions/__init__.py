@@ -1,1 +1,1 @@
-"""What people do with a window from a page: they see first what it will do, confirm it once, and it is recorded."""
+"""Actions on a window from a page: people first see what an action will do, confirm it once, and it is recorded."""

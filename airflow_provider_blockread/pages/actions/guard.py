@@ -1,8 +1,8 @@
-"""Only a person who has seen on our own page what an action will do can confirm it.
+"""Ensures that only a person who has seen on our own page what an action will do can confirm it.
 
-Airflow's cookie is sent by forms on other ports of its host, too, and Airflow has no token against that. So a request
-that changes something must come from our own origin, and carry a token that our page made for this person and for
-exactly what it showed.
+Airflow's cookie is also sent by forms on other ports of its host, and Airflow has no token against that. Therefore a
+request that changes something must come from our own origin, and carry a token that our page made for this person and
+for exactly what it showed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _LASTS_S = 1800
 
 
 def require_own_origin(request: Request, origins: Collection[str] = ()) -> None:
-    """Refuse a request that another origin's page has sent, or no page at all.
+    """Refuse a request that was sent by another origin's page, or not by a page.
 
     Args:
-        request: that changes something.
-        origins: other addresses of this server, such as that before a proxy: scheme, host and port.
+        request: a request that changes something.
+        origins: other addresses of this server, such as that of a proxy: scheme, host and port.
 
     Raises:
-        HTTPException: 403 when a browser says so, or nothing says where the request comes from.
+        HTTPException: 403 when the browser names another origin, or nothing says where the request comes from.
     """
     fetched = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin", "")
@@ -38,7 +38,7 @@ def require_own_origin(request: Request, origins: Collection[str] = ()) -> None:
 
 
 def origin_of(url: str) -> str:
-    """Return scheme, host and port of an address."""
+    """Return the scheme, host and port of an address."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -47,20 +47,20 @@ class Tokens:
     """Makes tokens, and checks them.
 
     Args:
-        secret: that all processes of the server share.
-        now: the present.
+        secret: a secret that all processes of the server share.
+        now: the current time.
     """
 
     def __init__(self, secret: bytes, now: datetime) -> None:
         self._secret, self._now = secret, int(now.timestamp())
 
     def make(self, facts: Sequence[str]) -> str:
-        """Return a token for a person, an action and what it will do; it lasts half an hour."""
+        """Return a token for a person, an action and what it will do; it is valid for half an hour."""
         until = self._now + _LASTS_S
         return f"{until}.{self._seal(until, facts)}"
 
     def fits(self, token: str, facts: Sequence[str]) -> bool:
-        """Return whether a token was made for exactly this, and still holds."""
+        """Return whether a token was made for exactly these facts, and is still valid."""
         until, _, seal = token.partition(".")
         if not until.isdecimal() or not seal.isascii() or int(until) < self._now:
             return False

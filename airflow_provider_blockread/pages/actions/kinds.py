@@ -1,4 +1,4 @@
-"""The actions on a window: what each asks for, what it will do, and how it is done."""
+"""The actions on a window: their fields, what each will do, and how it is done."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.upkeep.handing_over import Reading, hand_over, propose_reading
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 
-_OWNER_PARTS = 4  # of a task's name in the ledger: DAG, run, task, place among the mapped ones
+_OWNER_PARTS = 4  # of a task's name in the ledger: DAG, run, task, map index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """An action that somebody asks for: about which window, with the values of its fields by name."""
+    """A requested action: on which window, with the values of its fields by name."""
 
     env: Environment
     window: Window
@@ -33,7 +33,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What an action will do; with a `command` it can only be done from a shell, for the reason `why`."""
+    """What an action will do; with a `command`, it can only be done from a shell, for the reason `why`."""
 
     intent: Intent
     why: str = ""
@@ -42,7 +42,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """What a person says for an action; with `choices` one of these, else a text."""
+    """What a person enters for an action: one of `choices` or, without these, a text."""
 
     name: str
     label: str
@@ -53,12 +53,12 @@ class Field:
 class Action:
     """An action on a window.
 
-    Both functions raise an error of this package where the window's state does not allow the action, with what does.
+    If the window's state does not allow the action, both functions raise an error of this package that says what does.
     """
 
     name: str
     title: str
-    what: str  # it is for, in a sentence
+    what: str  # its purpose, in a sentence
     propose: Callable[[Asked], Proposal]
     perform: Callable[[Asked], object]
     fields: tuple[Field, ...] = ()
@@ -81,7 +81,7 @@ def _reading(action: str, asked: Asked) -> Reading:
 
 
 def _again(action: str, asked: Asked) -> Again | None:
-    """Return the tasks that can read the window again; None if no run of Airflow has planned it."""
+    """Return the tasks that can read the window again, or None if no Airflow run has planned it."""
     run = next((one.run for one in list_generations(asked.env.ledger, asked.window.id) if one.run), None)
     parts = asked.window.owner.rsplit("/", 2)
     if run is None or len(asked.window.owner.split("/")) < _OWNER_PARTS or parts[0] != run:
@@ -90,7 +90,7 @@ def _again(action: str, asked: Asked) -> Again | None:
 
 
 def _read_again(action: str, title: str, what: str, *fields: Field) -> Action:
-    """Return an action that reads the window again, by the tasks of the run that planned it."""
+    """Return an action that reads the window again with the tasks of the run that planned it."""
 
     def propose(asked: Asked) -> Proposal:
         intent, again = propose_reading(asked.env, asked.window, _reading(action, asked)), _again(action, asked)
@@ -103,7 +103,7 @@ def _read_again(action: str, title: str, what: str, *fields: Field) -> Action:
 
     def perform(asked: Asked) -> None:
         again, reading = _again(action, asked), _reading(action, asked)
-        if again is None:  # then a command is proposed, and nothing is performed
+        if again is None:  # then only a command is proposed
             return
 
         def begin(clear_number: int) -> object:

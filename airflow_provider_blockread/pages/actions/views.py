@@ -1,4 +1,4 @@
-"""The pages of an action: what it asks for, what it will do, and what it has done."""
+"""The pages of an action: its form, what it will do, and what it has done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ELSE = "What it would do has changed since the page was opened, or that was lon
 
 
 def propose(visit: Visit) -> Response:
-    """Return what the action will do, with a button that confirms it; or the form of what it asks for."""
+    """Return the page that says what the action will do, with a button that confirms it; or first the action's form."""
     action = _action(visit)
     asked = _asked(visit, action, visit.asked)
     if not all(asked.given.values()):
@@ -33,7 +33,7 @@ def propose(visit: Visit) -> Response:
 
 
 def perform(visit: Visit) -> Response:
-    """Do what the token says that the visitor has seen, or show what it would do now, if that is something else."""
+    """Do what the visitor has seen, according to the token; if it would now do something else, show that instead."""
     action = _action(visit)
     asked = _asked(visit, action, lambda name: str(visit.form.get(name, "")).strip())
 
@@ -51,7 +51,7 @@ def perform(visit: Visit) -> Response:
 
 
 def _impossible(visit: Visit, action: Action, asked: Asked, error: BlockReadError, status: int = 200) -> Response:
-    """Return a page that says why the action is not possible now, and what is."""
+    """Return a page that says why the action is not possible now, and what is possible."""
     return _page(visit, action, asked, {"trouble": trouble_of(str(error), visit.env.ledger.name)}, status)
 
 
@@ -67,7 +67,7 @@ def _action(visit: Visit) -> Action:
     """Return the action that the path names.
 
     Raises:
-        HTTPException: 404 when there is no such action.
+        HTTPException: 404 when the action does not exist.
     """
     name = visit.request.path_params["action"]
     if name not in ACTIONS:
@@ -76,10 +76,10 @@ def _action(visit: Visit) -> Action:
 
 
 def _asked(visit: Visit, action: Action, value: Callable[[str], str]) -> Asked:
-    """Return what is asked for.
+    """Return the requested action.
 
     Raises:
-        HTTPException: 400 when a field has none of its choices.
+        HTTPException: 400 when a field's value is not one of its choices.
     """
     window = get_window(visit.env.ledger, visit.request.path_params["window"])
     given = {field.name: value(field.name) for field in action.fields}
@@ -96,7 +96,7 @@ def _page(visit: Visit, action: Action, asked: Asked, values: Mapping[str, Any],
 
 
 def _facts(visit: Visit, action: Action, asked: Asked, proposal: Proposal) -> list[str]:
-    """Return what a token is made for: who does what to which window of which ledger, and what the page says of it."""
+    """Return the facts for a token: who does what to which window of which ledger, and what the page says about it."""
     fields = [f"{name}={value}" for name, value in sorted(asked.given.items())]
     who = [asked.who, visit.env.ledger.uuid, asked.window.id, action.name]
     return [*who, *fields, *proposal.intent.lines(), *proposal.intent.all_warnings()]

@@ -1,4 +1,4 @@
-"""Commands to copy: each is complete, and no name in it can run as something else."""
+"""Commands to copy: each is complete, and names in it are quoted, so that they cannot run as commands."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.overview.health import Unfinished
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 
-_TASK_PARTS = 4  # of the name of an owner that is a task: DAG, run, task, place among the mapped ones
-#: The options of commands over many windows, by the names under which requests keep them.
+_TASK_PARTS = 4  # of the name of an owner that is a task: DAG, run, task, map index
+#: The options of commands over many windows, by their names in requests.
 _RANGE = {"feed": "--feed", "since": "--since", "until": "--until", "first_key": "--from", "last_key": "--to"}
 _CHOICE = {"path": "--path", "status": "--status"}
 
 
 def with_ledger(command: str, ledger: str) -> str:
-    """Return a command that is complete: with the address of its ledger, which holds no password."""
+    """Return a command completed by the address of its ledger, which contains no password."""
     return command if "--state " in command else f"{command} --state {shell_word(ledger)}"
 
 
 def clear_command(run: str) -> str:
-    """Return what clears a run of Airflow, given as `dag_id/run_id`."""
+    """Return the command that clears an Airflow run, given as `dag_id/run_id`."""
     dag, _, run_id = run.partition("/")
     return f"airflow dags clear {shell_word(dag)} --run-id {shell_word(run_id)}"
 
 
 def trigger_command(dag: str) -> str:
-    """Return what starts a run of a DAG."""
+    """Return the command that starts a run of a DAG."""
     return f"airflow dags trigger {shell_word(dag)}"
 
 
 def run_of(row: WindowRow) -> str | None:
-    """Return the run of Airflow that works on a window, as `dag_id/run_id`; None for one of the command line."""
+    """Return the Airflow run that works on a window, as `dag_id/run_id`, or None for a window of the command line."""
     if row.generation is not None and row.generation.run:
         return row.generation.run
     return run_of_task(row.window.owner)
 
 
 def run_of_task(owner: str) -> str | None:
-    """Return the run of an owner that is a task; None for another one."""
+    """Return the run of an owner that is a task, or None for any other owner."""
     parts = owner.split("/")
     return "/".join(parts[:2]) if len(parts) == _TASK_PARTS and parts[-1].removeprefix("-").isdecimal() else None
 
 
 def continuing(one: Unfinished, ledger: str) -> str:
-    """Return the command that continues one which has not ended; empty where the ledger does not know all of it."""
+    """Return the command that continues an unfinished one; empty if the ledger does not know all of its arguments."""
     run = run_of_task(str(one.arguments.get("task") or one.who))
     if run is not None:
         return clear_command(run)
@@ -62,6 +62,6 @@ def _of_range(action: str, given: Mapping[str, Any]) -> Iterator[str]:
     yield "blockread reprocess" if action == "reprocess" else "blockread windows rebuild"
     if window:
         yield f"--window {shell_word(window)}" if action == "reprocess" else shell_word(window)
-    times = {name: str(given[name])[:19] for name in ("since", "until") if given.get(name)}  # in UTC, as is its default
+    times = {name: str(given[name])[:19] for name in ("since", "until") if given.get(name)}  # UTC is the default
     for options, values in ((_RANGE, {**given, **times}), (_CHOICE, given.get("files") or {})):
         yield from (f"{option} {shell_word(str(values[name]))}" for name, option in options.items() if values.get(name))

@@ -1,4 +1,4 @@
-"""How a feed is, in one word and one sentence."""
+"""The condition of a feed, in one word and one sentence."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from airflow_provider_blockread.pages.display.troubles import brief
 from airflow_provider_blockread.pages.display.upcoming import NextWindow
 from airflow_provider_blockread.pages.display.words import at_ns, duration, share
 
-#: By need of attention.
+#: The conditions, in order of urgency.
 CONDITIONS = ("failing", "behind", "healthy", "idle")
 
 _LEAST_LAG = timedelta(hours=1)
 _LAG_WITHOUT_PACE = timedelta(days=1)
-_PACES = 2  # so many windows may a file wait for
+_PACES = 2  # times the feed's pace that a file may wait
 _SHOWN_CHARS = 240  # of an error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """How a feed is.
+    """The condition of a feed.
 
-    `failing`: a window failed or stalled. `behind`: a file waits for longer than two of the feed's windows take turns,
-    and longer than an hour, or a run of its schedule is overdue for as long. `idle`: nothing waits, and no window was
-    planned for two weeks, or its DAGs are paused. `healthy`: none of these.
+    `failing`: a window failed or stalled. `behind`: a file has waited for more than twice the usual time between the
+    feed's windows, and more than an hour, or a run of its schedule is overdue for that long. `idle`: nothing waits, and
+    no window was planned for two weeks, or its DAGs are paused. `healthy`: none of these.
     """
 
     word: str
@@ -42,13 +42,13 @@ def condition_of(
     quoted: Callable[[str | None], str | None],
     upcoming: NextWindow | None = None,
 ) -> Condition:
-    """Return how a feed is now.
+    """Return the current condition of a feed.
 
     Args:
-        feed: in sums.
-        now: the present.
-        quoted: returns what the visitor may read of an error.
-        upcoming: when its next window is to be expected.
+        feed: the sums of the feed.
+        now: the current time.
+        quoted: returns the part of an error that the visitor may read.
+        upcoming: when its next window is expected.
     """
     wrong = [one for one in feed.open if one.state in {"failed", "stalled"}]
     if wrong:
@@ -87,7 +87,7 @@ def _wrong(feed: FeedSums, first: WindowRow, now: datetime, quoted: Callable[[st
 
 
 def _doing(one: WindowRow) -> str:
-    """Return what is done to a window now."""
+    """Return what is being done to a window now."""
     if one.state != "reading":
         return f"{one.state} {one.window.key}"
     groups = f"{one.groups.done:,} of {plural(one.window.groups, 'group')}"

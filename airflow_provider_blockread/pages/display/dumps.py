@@ -1,4 +1,4 @@
-"""Bytes for people: text beside hex, sixteen to a line."""
+"""Bytes for people: text beside hex, sixteen bytes per line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IN_LINES = {byte: sign for byte, sign in _SIGNS.items() if byte != 0x0A}  # noq
 
 
 class Passage(NamedTuple):
-    """Some lines of text: before the marked characters, these, and after them."""
+    """Some lines of text: the part before the marked characters, the marked characters, and the part after them."""
 
     before: str
     marked: str
@@ -21,7 +21,7 @@ class Passage(NamedTuple):
 
 
 class DumpLine(NamedTuple):
-    """A line of a dump: where it begins, its bytes in hex and as text, each with the marked ones apart."""
+    """A line of a dump: where it begins, and its bytes in hex and as text, with the marked ones separate."""
 
     offset: int
     hex: tuple[str, str, str]  # before, marked, after
@@ -29,7 +29,7 @@ class DumpLine(NamedTuple):
 
 
 def dump(data: bytes, offset: int, *, mark: tuple[int, int] | None = None) -> list[DumpLine]:
-    """Return the lines of bytes that begin at `offset`; those of `mark`, a range of offsets, stand apart."""
+    """Return the lines of a dump of bytes that begin at `offset`; those in `mark`, a range of offsets, are marked."""
     first, last = mark or (0, 0)
     found = []
     for start in range(0, len(data), _LINE):
@@ -41,15 +41,15 @@ def dump(data: bytes, offset: int, *, mark: tuple[int, int] | None = None) -> li
 
 
 def passage(data: bytes, offset: int, *, mark: tuple[int, int], encoding: str = "utf-8") -> Passage | None:
-    r"""Return the lines around the marked bytes as text; None where the encoding has no byte for each line end.
+    r"""Return the lines around the marked bytes as text, or None if line ends are not single bytes in the encoding.
 
-    `\\xNN` stands for bytes that are no text.
+    `\\xNN` stands for bytes that are not text.
 
     Args:
         data: bytes of a file.
-        offset: where they begin in it.
-        mark: which of its bytes are marked.
-        encoding: of the file.
+        offset: where the bytes begin in the file.
+        mark: the range of marked bytes of the file.
+        encoding: the encoding of the file.
     """
     if not _has_plain_line_ends(encoding):
         return None
@@ -62,13 +62,13 @@ def passage(data: bytes, offset: int, *, mark: tuple[int, int], encoding: str = 
 
 
 def text_of(data: bytes) -> str:
-    r"""Return the first bytes of a record as text on one line; `\xNN` stands for those that are none in UTF-8."""
+    r"""Return the first bytes of a record as text on one line; `\xNN` stands for bytes that are not UTF-8 text."""
     more = f" … {len(data) - _SHOWN_BYTES:,} bytes more" if len(data) > _SHOWN_BYTES else ""
     return data[:_SHOWN_BYTES].decode("utf-8", "backslashreplace").translate(_SIGNS) + more
 
 
 def _has_plain_line_ends(encoding: str) -> bool:
-    """Return whether a line may be decoded alone: in UTF-16 it may begin in the middle of a character."""
+    """Return whether a line can be decoded alone; in UTF-16 it may begin in the middle of a character."""
     try:
         return "\n".encode(encoding) == b"\n"
     except (LookupError, UnicodeError):

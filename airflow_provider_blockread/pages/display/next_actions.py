@@ -24,12 +24,12 @@ _GOES_ON = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextAction:
-    """What can be done now, what it does, the command that does it, and the action of a page that does."""
+    """Something that can be done now: its effect, the command for it, and the action of a page for it."""
 
     title: str
     effect: str
     command: str = ""
-    action: str = ""  # its name; empty where no page does it
+    action: str = ""  # the action's name; empty if no page does it
 
     def with_ledger(self, ledger: str) -> NextAction:
         """Return the same with a command that names the ledger."""
@@ -44,14 +44,14 @@ def next_actions(
     files: Sequence[str] = (),
     withdrawal: Withdrawal | None = None,
 ) -> list[NextAction]:
-    """Return what can be done with a window now; nothing where there is nothing to do any more.
+    """Return what can be done with a window now; empty if there is nothing left to do.
 
     Args:
         row: the window.
         detail: what it publishes.
         ledger: the address of its ledger, for the commands.
-        files: those that its error names.
-        withdrawal: of a window that was given up.
+        files: the files that its error names.
+        withdrawal: the withdrawal of a window that was given up.
     """
     if row.state == "published" and row.shown is not None:
         found = _published(row, detail)
@@ -65,7 +65,7 @@ def next_actions(
 
 
 def ways_on(row: WindowRow, ledger: str, files: Sequence[str]) -> list[NextAction]:
-    """Return what helps a window that failed or stalled; nothing for another one. Arguments as above."""
+    """Return what helps a window that failed or stalled; empty for any other. Arguments as in `next_actions`."""
     if row.state not in {"failed", "stalled"}:
         return []
     first = _failed(row, files) if row.state == "failed" else [_taken_over(row)]
@@ -79,7 +79,7 @@ def _wait(row: WindowRow) -> str:
 
 
 def _again(row: WindowRow) -> tuple[str, str]:
-    """Return what makes the window's work continue, in words and as a command, where one is known."""
+    """Return what makes the window's work continue, in words and, if one is known, as a command."""
     run = run_of(row)
     return ("clear the run from its plan on", clear_command(run)) if run else ("repeat the command", "")
 
@@ -107,7 +107,7 @@ def _taken_over(row: WindowRow) -> NextAction:
 
 
 def _given_up(row: WindowRow) -> list[NextAction]:
-    """Return how a window that is not over is ended; not while it is planned or published."""
+    """Return how to end an unfinished window; empty while it is being planned or published."""
     if row.generation is None or row.state == "publishing":
         return []
     name = shell_word(row.window.id)

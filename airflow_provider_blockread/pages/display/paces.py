@@ -1,4 +1,4 @@
-"""How far the newest attempt of a group is, how fast it reads, and how long the rest takes."""
+"""The progress of a group's newest attempt, how fast it reads, and how long the rest takes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """What an attempt has read, and in what time."""
+    """How much an attempt has read, and in what time."""
 
     blocks: int
     bytes: int
     records: int
     bad_records: int
     seconds: float | None  # that it took, or until its counts changed last
-    left_s: float | None  # that the rest takes at this rate; None where nothing is read
+    left_s: float | None  # that the rest takes at this rate; None if nothing is being read
 
 
 def pace_of(group: Group, now: datetime) -> Pace:
-    """Return how far a group is: as its result says, or as its attempt reported last."""
+    """Return the pace of a group, from its result, or from its attempt's last report."""
     if group.state == "done":
         blocks, read, records, bad = group.planned.blocks, group.bytes, group.records, group.bad_records
     else:
@@ -36,7 +36,7 @@ def pace_of(group: Group, now: datetime) -> Pace:
 
 
 def window_left_s(row: WindowRow) -> float | None:
-    """Return about how long the rest of a window takes, as fast as the groups read that are read now."""
+    """Return about how long the rest of a window takes, at the rate of the groups that are being read, or None."""
     if row.state != "reading":
         return None
     began, reported = row.groups.running_since, row.groups.reported_at

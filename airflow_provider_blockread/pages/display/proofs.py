@@ -1,4 +1,4 @@
-"""A generation's proof and a window's way, in words with numbers."""
+"""A generation's proof and a window's stages, in words with numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PROVEN = {"proven", "publishing", "published", "verified", "superseded"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """A stage on a window's way; `kind` is past, now, wrong or to come."""
+    """A stage of a window; `kind` is past, now, wrong or to come."""
 
     title: str
     at: datetime | None
@@ -25,14 +25,14 @@ class Stage:
 
 
 def is_being_scanned(row: WindowRow) -> bool:
-    """Return whether a scan was begun and has not ended; of a scan the ledger keeps no sign of life."""
+    """Return whether a scan was begun and has not ended; for scans the ledger keeps no heartbeat."""
     return row.state == "waiting" and row.window.scan_epoch > 0 and row.window.scanned_at is None
 
 
 def stages_of(row: WindowRow) -> list[Stage]:
-    """Return where a window is on its way: that of its newest generation, or of the published one where it stays so.
+    """Return a window's stages: those of its newest generation, or of the published one if that stays published.
 
-    There is a stage `scanned` where a scan of its own has begun.
+    If a separate scan has begun, there is a stage `scanned`.
     """
     window, groups = row.window, row.groups
     generation = row.shown if row.state == "published" else row.generation
@@ -62,7 +62,7 @@ def stages_of(row: WindowRow) -> list[Stage]:
 
 
 def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> list[str]:
-    """Return what the proof of a generation found, sentence by sentence; nothing while it is not proven."""
+    """Return what the proof of a generation found, as sentences; empty while it is not proven."""
     if generation.state not in _PROVEN or generation.proven_at is None:
         return []
     sums, out = generation.sums, detail.published

@@ -1,4 +1,4 @@
-"""Strips: a feed of windows, a window of groups, a file of blocks; `strips.html` draws them."""
+"""Strips of a feed's windows, a window's groups, or a file's blocks; `strips.html` draws them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from airflow_provider_blockread.pages.display.words import GLYPHS
 
 _GLYPHS_UP_TO = 80  # segments; more are too narrow for a shape
-_LEAST = 0.004  # of the whole width, so that the smallest segment is seen
+_LEAST = 0.004  # of the whole width, so that the smallest segment is visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,13 +17,13 @@ class Segment:
 
     kind: str  # the state that gives it its colour and shape
     label: str
-    weight: float = 1.0  # its width, compared to the others
+    weight: float = 1.0  # its width relative to the others
     href: str | None = None
     full: float = 1.0  # how much of it is done, from 0 to 1
     tick: bool = False  # a red mark on top: bad records
     height: float = 0.0  # of its bar in a chart, from 0 to 1
     caption: str = ""  # below it
-    sign: str = ""  # a shape that says more than its state
+    sign: str = ""  # a shape that says more than the state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,19 +33,19 @@ class Placed:
     one: Segment
     x: float
     width: float
-    glyph: str  # a shape for what colour says, where there is room and need for one
+    glyph: str  # a shape for what the colour says, if there is room and need for one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strip:
-    """Segments in their places; `name` is what the strip is for a screen reader."""
+    """Segments in their places; `name` describes the strip for screen readers."""
 
     name: str
     pieces: tuple[Placed, ...]
 
 
 def strip(segments: Sequence[Segment], name: str) -> Strip:
-    """Return a strip whose segments are as wide as their weights."""
+    """Return a strip whose segments have widths proportional to their weights."""
     whole = sum(one.weight for one in segments) or 1.0
     shares = [max(one.weight / whole, _LEAST) for one in segments]
     scale, x, pieces = 100 / (sum(shares) or 1.0), 0.0, []

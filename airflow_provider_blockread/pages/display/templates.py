@@ -1,4 +1,4 @@
-"""Templates: every value that comes from outside is escaped, control characters visibly."""
+"""Templates: every value from outside is escaped, and control characters are shown as escapes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make_templates() -> Environment:
 
 
 def _shown(value: Any) -> Any:  # noqa: ANN401 - whatever a template prints
-    """Return what a template prints of a value: a dash for nothing, and text without characters that do not print."""
+    """Return what a template prints for a value: a dash for None, and text with unprintable characters escaped."""
     if value is None:
         return "-"
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -1,4 +1,4 @@
-"""Errors as people need them: what went wrong, the bytes of the record, and the commands that help."""
+"""Errors for people: what went wrong, the bytes of the record, and the commands that help."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from airflow_provider_blockread.pages.display.commands import with_ledger
 
 _OFFSET = re.compile(r" record at byte (\d+) of ")
 _RECORD = re.compile(r"""; the record is (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")""")
-_NAMED = re.compile(r"^(\w+Error: )?(feed .{1,200}? )?window [0-9a-f]{16}( group \d+)?: ")  # said beside it already
+_NAMED = re.compile(r"^(\w+Error: )?(feed .{1,200}? )?window [0-9a-f]{16}( group \d+)?: ")  # already shown beside it
 _PLACE = re.compile(r" of (.+) block (\d+) bytes \[\d+, \d+\)")
 _COMMAND = re.compile(r"`(blockread [^`]+)`")
 _WIDTH = 16  # bytes of a line
@@ -28,7 +28,7 @@ class ByteLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """An error in parts: what happened and what to do, lines behind that, an excerpt of the record, and commands."""
+    """An error in parts: what happened, what to do, further lines, an excerpt of the record, and commands."""
 
     headline: str
     advice: str
@@ -38,10 +38,10 @@ class Trouble:
 
 
 def trouble_of(error: str, ledger: str) -> Trouble:
-    """Return what an error says, in parts.
+    """Return the parts of an error.
 
     Args:
-        error: as a group or a generation keeps it.
+        error: the error's text, as a group or a generation stores it.
         ledger: the address of the ledger, for the commands.
     """
     headline, _, rest = error.partition("\n")
@@ -59,7 +59,7 @@ def trouble_of(error: str, ledger: str) -> Trouble:
 
 
 def brief(error: str) -> str:
-    """Return what happened, for a line of a list that names the window: without its folder and what to do."""
+    """Return what happened, for a list that names the window: without the file's folder and without what to do."""
     said, _ = _parted(_NAMED.sub("", error.partition("\n")[0]))
     return _PLACE.sub(lambda found: f" of {found[1].rpartition('/')[2]}", said)
 
@@ -71,7 +71,7 @@ def block_of(error: str) -> int | None:
 
 
 def _parted(said: str) -> tuple[str, str]:
-    """Return what happened and what to do, which a semicolon parts; names of files may hold one, too."""
+    """Return what happened and what to do, which a semicolon separates; names of files may also contain one."""
     place = _PLACE.search(said)
     happened, _, advice = said[place.end() if place else 0 :].partition("; ")
     return said[: place.end() if place else 0] + happened, advice

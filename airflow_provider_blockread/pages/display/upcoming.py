@@ -1,4 +1,4 @@
-"""When a feed's next window is to be expected, and what says so."""
+"""When a feed's next window is expected, and by which schedule."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from airflow_provider_blockread.ledger.overview.feeds import FeedSums
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextWindow:
-    """When the next window is to be expected."""
+    """When the next window is expected."""
 
     at: datetime | None  # None while all its DAGs are paused
     why: str
-    dag: str = ""  # whose schedule says so; empty where none does
+    dag: str = ""  # whose schedule determines it; empty if none does
 
 
 def next_window(feed: FeedSums, runs: Mapping[str, datetime | None]) -> NextWindow | None:
-    """Return when a feed's next window is to be expected; None where nothing says it.
+    """Return when a feed's next window is expected, or None if this is not known.
 
     Args:
-        feed: whose DAGs these are.
-        runs: when the next run of each DAG begins that Airflow starts by itself; None for one that is paused.
+        feed: the feed.
+        runs: by DAG of the feed that Airflow itself starts, when the next run begins; None for a paused DAG.
     """
     known = {dag: at for dag in sorted(feed.dags) if (at := runs.get(dag)) is not None}
     if known:

@@ -1,4 +1,4 @@
-"""Numbers, times, sizes, names and states as people read them."""
+"""Numbers, times, sizes, names and states in readable form."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _NS = 1_000_000_000
 _SHORT_ID = 6
 _MOST_DIGITS = 18
-_LEAST_S = 0.05  # a shorter time says nothing about a rate
+_LEAST_S = 0.05  # a shorter time is too short for a rate
 
-#: A shape beside each colour, so that colour alone says nothing.
+#: A shape for each colour, so that no meaning depends on colour alone.
 GLYPHS = {
     "published": "✓",
     "verified": "✓",
@@ -45,7 +45,7 @@ _CSV_MODES = (
     *("at a row's start", "at a field's start", "in a field", "in quotes", "after a quote"),
     *("after an escape", "after an escape in quotes", "in a comment"),
 )
-#: Why files are left out, by their state.
+#: Why files are left out, by state.
 LEFT_OUT = {
     "missing": "gone before they were read",
     "changed": "changed after they were planned",
@@ -64,7 +64,7 @@ def size(value: float | None) -> str:
 
 
 def rate(read: float | None, seconds: float | None) -> str:
-    """Return bytes a second, or a dash where they mean nothing."""
+    """Return a rate in bytes per second, or a dash if it would be meaningless."""
     if not read or seconds is None or seconds < _LEAST_S:
         return "-"
     return f"{format_bytes(read / seconds)}/s"
@@ -86,7 +86,7 @@ def duration(seconds: float | None) -> str:
 
 
 def when(time: datetime | None, now: datetime) -> str:
-    """Return how long ago a time was, with the exact time on hover and for scripts."""
+    """Return as HTML how long ago a time was, with the exact time on hover and for scripts."""
     if time is None:
         return "-"
     seconds = (now - time).total_seconds()
@@ -102,7 +102,7 @@ def exact(time: datetime | None) -> str:
 
 
 def clock(time: datetime | None) -> str:
-    """Return the time of a day, with the whole time on hover."""
+    """Return as HTML the time of day, with the complete time on hover."""
     if time is None:
         return "-"
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
@@ -111,7 +111,7 @@ def clock(time: datetime | None) -> str:
 
 
 def at_ns(ns: int | None) -> datetime | None:
-    """Return the time of so many nanoseconds since 1970; None for those that no calendar has."""
+    """Return the time for nanoseconds since 1970, or None if it is out of range."""
     if ns is None:
         return None
     try:
@@ -126,7 +126,7 @@ def short(identity: str) -> str:
 
 
 def path(text: str, root: str = "") -> str:
-    """Return a path whose last part stays whole where it is cut; all of it on hover, `root` left out."""
+    """Return a path as HTML, without `root`; if it is truncated, its last part stays whole. All of it is on hover."""
     shown = printable(text.removeprefix(root) if root else text)
     head, slash, tail = shown.rpartition("/")
     return Markup('<span class="path" title="{}"><span class="head">{}</span><bdi class="tail">{}</bdi></span>').format(
@@ -135,19 +135,19 @@ def path(text: str, root: str = "") -> str:
 
 
 def state(word: str, label: str = "") -> str:
-    """Return a state with its colour and shape."""
+    """Return a state as HTML, with its colour and shape."""
     return Markup('<span class="state k-{}"><span aria-hidden="true">{}</span>{}</span>').format(
         word.replace(" ", "-"), GLYPHS.get(word, "·"), label or word
     )
 
 
 def lines(text: str | None) -> str:
-    """Return a text of several lines as such, without characters that do not print."""
+    """Return a text of several lines as HTML, without unprintable characters."""
     return Markup("\n").join(printable(line) for line in (text or "").split("\n"))
 
 
 def begins(state: int, record_format: Mapping[str, Any]) -> str:
-    """Return where a block begins, given the state at its first byte and the format of its records."""
+    """Return in words where a block begins, given the state at its first byte and the format of its records."""
     if record_format.get("kind") == "csv":
         plain = not record_format.get("escape") and not record_format.get("comment")
         names = ("outside quotes", "in quotes") if plain else _CSV_MODES
@@ -156,11 +156,11 @@ def begins(state: int, record_format: Mapping[str, Any]) -> str:
 
 
 def share(part: float, whole: float) -> int:
-    """Return a share in percent, rounded down, so that 100 means all."""
+    """Return a share in percent, rounded down, so that 100 means everything."""
     return math.floor(100 * part / whole) if whole else 0
 
 
 def whole(text: str) -> int | None:
-    """Return the whole number that a text of an address says, if it says one that a database holds."""
+    """Return the whole number in a part of an address, or None if it is not one that a database can hold."""
     digits = text.removeprefix("-")
     return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else None

@@ -1,1 +1,1 @@
-"""Pages for places in Airflow: a DAG, a run and a task instance. They are named by Airflow's ids, in the query."""
+"""Pages for tabs in Airflow: of a DAG, a run and a task instance, which Airflow's ids in the query identify."""

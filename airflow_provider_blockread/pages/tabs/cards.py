@@ -1,4 +1,4 @@
-"""A window and a group of it, as the tabs show them."""
+"""Cards of a window and its groups, as the tabs show them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_o
 from airflow_provider_blockread.pages.display.words import number, share
 from airflow_provider_blockread.pages.tabs.run_windows import RunWindow
 
-#: States in which something moves without anybody's help.
+#: States that change without anybody's help.
 MOVING = frozenset({"planning", "waiting", "reading", "proving", "publishing"})
 _WIDEST = 100  # groups that are drawn one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCard:
-    """A group: how far its newest attempt is."""
+    """A group, with the progress of its newest attempt."""
 
     group: Group
     state: str
@@ -49,7 +49,7 @@ class WindowCard:
     bar: Strip | None  # of its groups
     trouble: Trouble | None
     ways_on: list[NextAction]
-    left_s: float | None  # that the rest takes, while it is read
+    left_s: float | None  # that the rest takes, while it is being read
     hides_trouble: bool  # something failed, and the visitor may not see records, which errors quote
 
     @property
@@ -59,7 +59,7 @@ class WindowCard:
 
 
 def group_card(found: RunWindow, group: Group) -> GroupCard:
-    """Return a group as its task shows it."""
+    """Return the card of a group, as its task's tab shows it."""
     now = found.env.ledger.now()
     progress, pace = group_progress(group, now), pace_of(group, now)
     return GroupCard(
@@ -73,7 +73,7 @@ def group_card(found: RunWindow, group: Group) -> GroupCard:
 
 
 def window_card(found: RunWindow, groups: Iterable[Group]) -> WindowCard:
-    """Return a window as its run shows it."""
+    """Return the card of a window, as its run's tab shows it."""
     row, name = found.row, found.env.ledger.name
     error = row.error
     failed = named_files(found.env.ledger, row.window.id, error) if error else []

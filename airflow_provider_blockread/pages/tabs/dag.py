@@ -1,4 +1,4 @@
-"""A DAG: its feeds, with what waits, and thirty days of each."""
+"""The tab of a DAG: its feeds, with what waits, and thirty days of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DAYS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalendarDay:
-    """A day in the calendar: how many of its intervals are in which state, in words and as a bar."""
+    """A day in the calendar: the number of its intervals in each state, in words and as a bar."""
 
     day: Day
     label: str

@@ -1,4 +1,4 @@
-"""A run: a card for each of its windows, from planned to published."""
+"""The tab of a run: a card for each of its windows, from planned to published."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def show(visit: Visit) -> Response:
 
 
 def live(visit: Visit) -> Response:
-    """Return the cards, as JSON, for a page that shows them already."""
+    """Return the cards, as JSON, for a page that already shows them."""
     return visit.live("tabs/cards.html", _values(visit))
 
 

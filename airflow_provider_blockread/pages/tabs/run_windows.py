@@ -1,4 +1,4 @@
-"""What the ledgers of the site hold of a DAG, run or task of Airflow, as far as the visitor may see it."""
+"""What the site's ledgers contain about a DAG, run or task of Airflow, as far as the visitor may see it."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ class RunWindow:
     env: Environment
     feed: FeedRef
     row: WindowRow
-    reads_records: bool  # whether the visitor may see bytes of records, and so errors, which quote them
-    since: datetime | None  # when a window of the feed was published last
+    reads_records: bool  # whether the visitor may see bytes of records, and thus errors, which quote them
+    since: datetime | None  # when a window of the feed was last published
 
     @property
     def planner(self) -> str:
-        """The task that planned it; empty where none of Airflow's did."""
+        """The Airflow task that planned it; empty if there is none."""
         parts = self.row.window.owner.split("/")
         return parts[-2] if len(parts) > 3 else ""  # noqa: PLR2004 - dag, run, task, index
 
 
 def airflow_ids(visit: Visit) -> AirflowIds:
-    """Return the ids that the query names. Airflow leaves its placeholder where a task is not mapped."""
+    """Return the ids that the query names; for a task that is not mapped, Airflow leaves its placeholder."""
     index = visit.asked("map_index")
     return AirflowIds(
         dag=visit.asked("dag_id"),
@@ -70,7 +70,7 @@ def airflow_ids(visit: Visit) -> AirflowIds:
 
 
 def run_windows(visit: Visit, ids: AirflowIds) -> tuple[list[RunWindow], list[str]]:
-    """Return the run's windows that the visitor may see, and why ledgers cannot be looked into."""
+    """Return the run's windows that the visitor may see, and why some ledgers cannot be read."""
 
     def collect(ledger: str, env: Environment) -> Iterator[RunWindow]:
         for row in windows_of_run(env.ledger, f"{ids.dag}/{ids.run}"):
@@ -87,7 +87,7 @@ def run_windows(visit: Visit, ids: AirflowIds) -> tuple[list[RunWindow], list[st
 
 
 def in_ledgers(visit: Visit, collect: Callable[[str, Environment], Iterator[T]]) -> tuple[list[T], list[str]]:
-    """Return what is found in all ledgers of the site, and why some cannot be looked into."""
+    """Return what is found in all ledgers of the site, and why some ledgers cannot be read."""
     found: list[T] = []
     problems = []
     for name in visit.ledgers.names:

@@ -1,4 +1,4 @@
-"""A task instance: the group that it reads, or the window that it plans or publishes."""
+"""The tab of a task instance: the group that it reads, or the window that it plans or publishes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def show(visit: Visit) -> Response:
 
 
 def live(visit: Visit) -> Response:
-    """Return the same as JSON, for a page that shows it already."""
+    """Return the same as JSON, for a page that already shows it."""
     return visit.live("tabs/work.html", _values(visit))
 
 
@@ -50,10 +50,10 @@ def _values(visit: Visit) -> dict[str, object]:
 
 
 def _found(windows: list[RunWindow], ids: AirflowIds) -> _Found | None:
-    """Return what a task instance works on, by the names that the ledger has of tasks.
+    """Return what a task instance works on, by the names of tasks in the ledger, or None.
 
-    A task that has not begun is in no ledger. It works on the window that a task of its own task group has planned; its
-    place among the mapped ones is the number of its group.
+    A task that has not begun is not in any ledger. It works on the window that a task of its own task group has
+    planned; its map index is the number of its group.
     """
     listed = [(one, newest_groups(one.env.ledger, one.row)) for one in windows]
     for one, groups in listed:

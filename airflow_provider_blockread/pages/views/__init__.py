@@ -1,1 +1,1 @@
-"""One module a page: it asks the ledger and the work area, and fills a template."""
+"""One module per page: it queries the ledger and the work area, and fills a template."""

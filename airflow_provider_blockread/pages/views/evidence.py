@@ -46,7 +46,7 @@ class QuarantinedRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileBlock:
-    """A block of a file in a window, with the receipt of a group that is done."""
+    """A block of a file in a window, with its receipt if its group is done."""
 
     number: int
     start: int
@@ -85,9 +85,9 @@ def file_blocks(env: Environment, row: WindowRow, generation: Generation, file: 
 
 
 def file_states(env: Environment, row: WindowRow, generation: Generation) -> dict[int, str]:
-    """Return how far each file of a window is, by its number: as its groups are, the worst of them.
+    """Return the state of each file of a window, by its number: the worst state of its groups.
 
-    Nothing where the plan is gone.
+    The result is empty if the plan is gone.
     """
     plan, now = as_read_by(row.window, generation), env.ledger.now()
     groups = list_groups(env.ledger, row.window.id, generation.number)
@@ -102,7 +102,7 @@ def file_states(env: Environment, row: WindowRow, generation: Generation) -> dic
 
 
 def worst(states: Iterable[str]) -> str:
-    """Return the state of groups or blocks that needs attention most."""
+    """Return the state, of some groups or blocks, that needs attention most."""
     return min(states, key=lambda word: _WORST.index(word) if word in _WORST else len(_WORST))
 
 
@@ -116,7 +116,7 @@ def _receipts(env: Environment, group: Group, file: int) -> list[Receipt]:
 def bad_records(
     env: Environment, outputs: Sequence[Output], *, path: str = "", limit: int = 100
 ) -> tuple[list[QuarantinedRecord], str]:
-    """Return the first records of quarantine files, or those of one path; and why there are no more, if that failed."""
+    """Return the first records of quarantine files, or of one path in them, and why reading them failed, if it did."""
     found: list[QuarantinedRecord] = []
     try:
         for output in outputs:

@@ -1,4 +1,4 @@
-"""One feed: how it is, its windows as a chart and as a list, and the files that no window reads."""
+"""One feed: its condition, its windows as a chart and as a list, and the files that no window reads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _LEAST, _PAUSE, _MOST = 0.4, 2.0, 24.0  # widths in the chart: of a window, of o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What the bars of the chart show of a window."""
+    """What the bars of the chart show about a window."""
 
     title: str
     value: Callable[[WindowRow], float]
@@ -155,7 +155,7 @@ _LISTS: Mapping[str, Callable[[Visit, Ledger, int], dict[str, Any]]] = {
 
 
 def _chart(newest: Sequence[WindowRow], measure: Measure, to: Addresses, feed: FeedRef) -> Strip:
-    """Return the windows as bars over a strip, each as wide as the time until the next one, within bounds."""
+    """Return the windows as bars over a strip, each as wide as the time to the next one, within bounds."""
     rows = newest[::-1]
     most = max((measure.value(row) for row in rows), default=0) or 1
     paces = [(b.window.created_at - a.window.created_at).total_seconds() for a, b in pairwise(rows)]

@@ -49,7 +49,7 @@ def show(visit: Visit) -> Response:
 
 
 def days_of(sums: Mapping[str, DaySums], now: datetime) -> list[DaySums]:
-    """Return the sums of the last days, oldest first, with those on which nothing was published."""
+    """Return the sums of the last days, oldest first, including days on which nothing was published."""
     days = (f"{now - timedelta(days=back):%Y-%m-%d}" for back in range(DAYS - 1, -1, -1))
     return [sums.get(day, DaySums()) for day in days]
 

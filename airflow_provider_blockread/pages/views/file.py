@@ -1,4 +1,4 @@
-"""One file version: its life, its blocks, and the bytes around an offset."""
+"""One file version: its history, its blocks, and the bytes around an offset."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _life(visit: Visit) -> FileLife:
 
 
 def _failed_on(visit: Visit, life: FileLife, row: WindowRow | None) -> str | None:
-    """Return the error of the newest window, if it names this file."""
+    """Return the error of the newest window if it names this file, or None."""
     if row is None or row.error is None:
         return None
     named = named_files(visit.env.ledger, row.window.id, row.error)
@@ -106,23 +106,23 @@ def _failed_on(visit: Visit, life: FileLife, row: WindowRow | None) -> str | Non
 
 
 def _as_it_failed(block: FileBlock, wrong: int | None) -> FileBlock:
-    """Return a block of a group that failed as what it is: the one that the error names, or one to read again."""
+    """Return a block of a failed group with its state: failed if the error names it, otherwise to be read again."""
     return replace(block, state="failed" if block.number == wrong else "waiting") if block.state == "failed" else block
 
 
 def _record_format(life: FileLife) -> dict[str, Any]:
-    """Return the options of the format by which the file was read last; nothing before a window has taken it."""
+    """Return the options of the format with which the file was last read; empty before a window has taken it."""
     generation = life.windows[-1].generation if life.windows else None
     return dict(generation.options.get("record_format", {})) if generation else {}
 
 
 def _bytes(visit: Visit, life: FileLife, start: int, end: int) -> bytes:
-    """Return bytes of the version, decoded where it is compressed; the record format is not made for that.
+    """Return bytes of the version, decoded if it is compressed, without loading the record format.
 
-    A user's own format is code, which runs on workers and on Spark only.
+    A user's own format is code, which must run only on workers and on Spark.
 
     Raises:
-        BlockReadError: when the file is gone, is another version now, or is reached by a link out of its source.
+        BlockReadError: when the file is gone, is now another version, or is reached by a link out of its source.
     """
     version = FileVersion(life.path, life.size, life.mtime_ns, life.etag)
     generation = life.windows[-1].generation if life.windows else None
@@ -139,7 +139,7 @@ def _bytes(visit: Visit, life: FileLife, start: int, end: int) -> bytes:
 
 
 def _bounds(visit: Visit, options: GenerationOptions | None) -> Bounds:
-    """Return where links and redirects may lead: as the file was planned, else as its feed was listed last."""
+    """Return where links and redirects may lead: as planned for the file, or else as in its feed's last listing."""
     if options is not None:
         return options.bounds
     listed = listed_source(visit.env.ledger, visit.feed.name) if visit.feed else None
@@ -168,7 +168,7 @@ def _evidence(
 
 
 def _strip(blocks: list[FileBlock], bad: list[QuarantinedRecord], listed: list[FileBlock], page: str) -> Strip:
-    """Return the blocks as a strip; each piece leads to its line in the list, on another page of it if need be."""
+    """Return the blocks as a strip; each piece links to its line in the list, if necessary on another page of it."""
     shown = {one.number for one in listed}
     size = -(-len(blocks) // _DRAWN)
     pieces = [blocks[start : start + size] for start in range(0, len(blocks), size)]
@@ -183,7 +183,7 @@ def _strip(blocks: list[FileBlock], bad: list[QuarantinedRecord], listed: list[F
 
 def _segment(piece: list[FileBlock], bad: set[int], href: str) -> Segment:
     first, last = piece[0], piece[-1]
-    kind = worst(one.state for one in piece)  # gives the segment its colour
+    kind = worst(one.state for one in piece)  # determines the segment's colour
     name = f"block {first.number}" if len(piece) == 1 else f"blocks {first.number} to {last.number}"
     read = [one.receipt for one in piece if one.receipt is not None]
     label = f"{name}: {kind}, bytes {first.start:,} to {last.end:,}, group {first.group}"

@@ -13,12 +13,12 @@ from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.upkeep.pruning import find_leftovers
 
-_SEARCHED = 50  # windows, the newest, whose work areas are searched
+_SEARCHED = 50  # newest windows whose work areas are searched
 _SEARCH_S = 5.0
 
 
 def show(visit: Visit) -> Response:
-    """Return the page, with `leftovers` these, too; of feeds that the visitor may not see, nothing is listed."""
+    """Return the page, with leftovers if the query asks for them; feeds that the visitor may not see are omitted."""
     ledger = visit.env.ledger
     found, seen = ledger_health(ledger), visit.seen(visit.ledger)
     recent = recent_windows(ledger, list(seen), limit=_SEARCHED) if visit.asked("leftovers") else None

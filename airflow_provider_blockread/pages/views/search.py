@@ -29,12 +29,12 @@ class Hits:
     feeds: tuple[FeedRef, ...] = ()
     windows: tuple[WindowRow, ...] = ()
     found: FoundFiles = _NOTHING
-    states: Mapping[str, str] = field(default_factory=dict)  # of windows that hold found files and are not published
+    states: Mapping[str, str] = field(default_factory=dict)  # of unpublished windows that hold found files
     error: str = ""
 
     @property
     def size(self) -> int:
-        """How many hits there are."""
+        """The number of hits."""
         return len(self.feeds) + len(self.windows) + len(self.found.files)
 
 
@@ -49,7 +49,7 @@ def show(visit: Visit) -> Response:
 def _in_ledger(visit: Visit, name: str, text: str, below: int | None) -> Hits:
     try:
         ledger, seen = visit.ledgers.open(name).ledger, visit.seen(name)
-        among = None if len(seen) == len(all_feeds(ledger)) else list(seen)  # a million rows are looked at
+        among = None if len(seen) == len(all_feeds(ledger)) else list(seen)  # a filter is slow for a million rows
         found = find_files(ledger, text, of=among, limit=_MOST, below=below)
         holding = {file.window for file in found.files if file.window and file.state == "planned"}
         states = {window: one.state for window, one in windows_progress(ledger, sorted(holding)).items()}

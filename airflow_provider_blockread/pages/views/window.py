@@ -1,4 +1,4 @@
-"""One window: where it is on its way, what its groups do, and what proves it."""
+"""One window: its stages, what its groups do, and its proof."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from airflow_provider_blockread.pages.views.evidence import bad_records, file_st
 from airflow_provider_blockread.pages.visit import Visit
 
 _PAGE = 50  # files of a list
-_GROUPS = 100  # that are listed; those that are not done come first
+_GROUPS = 100  # listed groups; those that are not done come first
 _DRAWN = 200  # segments of the strip of files
 _MOST_DRAWN = 20_000  # files that a strip shows
-_BAD = 100  # bad records that are listed
+_BAD = 100  # listed bad records
 _MOVING = {"planning", "reading", "proving", "publishing"}
 _UNREAD = {"reading", "failed"}
 _TASK_PARTS = 4  # of the name of an owner that is a task
@@ -56,7 +56,7 @@ class GroupRow:
 
     @property
     def share(self) -> float:
-        """How much of it is done, from 0 to 1."""
+        """The share of it that is done, from 0 to 1."""
         return 1.0 if self.progress.state == "done" else self.pace.bytes / max(self.group.planned.bytes, 1)
 
 
@@ -101,7 +101,7 @@ def show(visit: Visit) -> Response:
 
 
 def live(visit: Visit) -> Response:
-    """Return how far the window is, as JSON; a page asks for it again while `moving`."""
+    """Return the window's progress as JSON, which a page requests again while it is `moving`."""
     row = _row(visit)
     values = _moving(visit, row)
     counts = row.groups
@@ -123,7 +123,7 @@ def live(visit: Visit) -> Response:
 
 
 def _failed_at(visit: Visit, trouble: Trouble | None, failed: Sequence[NamedFile]) -> str | None:
-    """Return the page of the bytes around the record that the window failed on; None where the error has none."""
+    """Return the address of the bytes around the record on which the window failed, or None if there is no record."""
     if trouble is None or not trouble.excerpt or len(failed) != 1:
         return None
     at, length = trouble.excerpt[0].offset, sum(len(line.text) for line in trouble.excerpt)
@@ -131,7 +131,7 @@ def _failed_at(visit: Visit, trouble: Trouble | None, failed: Sequence[NamedFile
 
 
 def _numbers(visit: Visit, row: WindowRow, generation: int) -> dict[str, int]:
-    """Return the numbers of files with bad records by their paths, of as many files as bad records are listed."""
+    """Return the numbers of files with bad records, by path, for as many files as bad records are listed."""
     found = window_files(visit.env.ledger, row.window.id, generation, bad=True, limit=_BAD)
     return {one.path: one.id for one in found}
 
@@ -144,7 +144,7 @@ def _row(visit: Visit) -> WindowRow:
 
 
 def _moving(visit: Visit, row: WindowRow) -> dict[str, Any]:
-    """Return what changes while a window is read."""
+    """Return the values that change while a window is being read."""
     ledger, generation = visit.env.ledger, row.generation
     now = ledger.now()
     groups = list_groups(ledger, row.window.id, generation.number) if generation else []
@@ -175,7 +175,7 @@ def _group(visit: Visit, group: Group, now: datetime) -> GroupRow:
 
 
 def _task(visit: Visit, owner: str) -> tuple[str, str | None]:
-    """Return the name of an owner that is a task, and its page in Airflow; or else the owner, and no page."""
+    """Return the name of an owner that is a task, and its page's address in Airflow, or else the owner and None."""
     parts = owner.split("/")
     if len(parts) != _TASK_PARTS or not parts[-1].removeprefix("-").isdecimal():
         return owner, None
@@ -202,7 +202,7 @@ def _strip(rows: list[GroupRow], generation: Generation | None, listed: Collecti
 
 
 def _tape(visit: Visit, row: WindowRow, state_of: Callable[[int, int, str], str]) -> Strip | None:
-    """Return the window's files as a strip, as wide as their bytes; None where there is nothing to compare."""
+    """Return the window's files as a strip with widths by bytes, or None if there is nothing to compare."""
     window, ledger = row.window, str(visit.ledger)
     if not 1 < window.files <= _MOST_DRAWN:
         return None
@@ -225,9 +225,9 @@ def _tape(visit: Visit, row: WindowRow, state_of: Callable[[int, int, str], str]
 
 
 def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Callable[[int, int, str], str]:
-    """Return what says how far files are, given their first and last number and the state that the ledger has of them.
+    """Return a function for the state of files, from their first and last number and their state in the ledger.
 
-    Those that the window's error names have failed. While it is not proven, others are as the groups that read them.
+    Files that the window's error names have failed. While the window is not proven, others have their groups' state.
     """
     read: dict[int, str] = {}
     if row.generation is not None and row.generation.state in _UNREAD and row.window.blocks <= _MOST_DRAWN:
@@ -238,7 +238,7 @@ def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Ca
         if any(first <= file <= last for file in failed):
             return "failed"
         mine = [read[file] for file in ids[bisect_left(ids, first) : bisect_right(ids, last)]]
-        # A group that failed has read none of its files for good.
+        # A failed group has not completely read any of its files.
         of_groups = worst("waiting" if word == "failed" else word for word in mine) if mine else "waiting"
         return stored if stored != "planned" or of_groups == "waiting" else of_groups
 
@@ -246,7 +246,7 @@ def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Ca
 
 
 def _skew(rows: list[GroupRow]) -> float | None:
-    """Return how many times longer the slowest group took than the median one; None for fewer than three."""
+    """Return how many times longer the slowest group took than the median one, or None for fewer than three groups."""
     took = sorted(one.pace.seconds for one in rows if one.progress.state == "done" and one.pace.seconds)
     few = 3
     return took[-1] / took[len(took) // 2] if len(took) >= few else None
