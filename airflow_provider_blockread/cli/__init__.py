@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     exit_on_signals()  # importing the commands takes a second
     end_without_collecting()
-    gc.disable()  # modules come to stay: looking for garbage among them takes a tenth of the time
+    gc.disable()  # modules are never garbage: collections during imports take a tenth of the time
     from airflow_provider_blockread.cli.commands import call  # noqa: PLC0415
     from airflow_provider_blockread.records.custom import MODULE_FOLDERS  # noqa: PLC0415
 

@@ -43,7 +43,7 @@ files.add_command(new_files)
 
 
 def _message(error: BlockReadError) -> str:
-    """Return an error's message, with the equivalent of clearing a task on the command line."""
+    """Return an error's message, with what to do on the command line instead of clearing a task."""
     first, newline, rest = str(error).partition("\n")
     if _CLEARING.search(first):
         first += " (on the command line, repeat the command instead)"

@@ -1,4 +1,4 @@
-"""`blockread members`: the files in merged ones, listed and written out again."""
+"""`blockread members`: lists the files in merged files, and extracts them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LARGEST = 2**31  # bytes of a member; no value of a merged file is larger
 
 
 class Member(NamedTuple):
-    """A file in a merged one; what came from no file has neither name nor time."""
+    """A file in a merged file; a member that was not a file has neither name nor time."""
 
     file: str | None
     modified: datetime | None
@@ -131,7 +131,7 @@ def _listed(stores: Stores, uri: str) -> Iterator[Member]:
 
 
 def _content(stores: Stores, uri: str, number: int) -> bytes:
-    """Return the bytes of a member, of an archive no others."""
+    """Return the bytes of a member; from an archive, only these bytes are read."""
     with _opened(stores, uri) as (source, index):
         if index is None:
             return next(content for at, (_, content) in enumerate(_contents(stores, uri)) if at == number)
@@ -150,7 +150,7 @@ def _contents(stores: Stores, uri: str) -> Iterator[tuple[Member, bytes]]:
 
 
 def _write(target: Path, name: str, member: Member, content: bytes) -> None:
-    """Write a file below the target, and nowhere else: neither a name nor a link leads out of it."""
+    """Write a file below the target; names and links that lead out of it are refused."""
     *folders, last = name.partition("://")[2].lstrip("/").split("/") if "://" in name else name.lstrip("/").split("/")
     if any(part in {"", ".", ".."} or "\0" in part for part in (*folders, last)):
         msg = f"{member.file!r} in {member.merged} names no place below {target}; write it by `blockread members cat`"

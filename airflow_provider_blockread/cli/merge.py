@@ -1,4 +1,4 @@
-"""`blockread merge`: many small files into few large ones, by the same steps as `run`."""
+"""`blockread merge`: merges many small files into few large ones, with the same steps as `run`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class MergeOptions(WindowRun):
         """Return the options of a generation that merges files.
 
         Raises:
-            OptionsError: when a policy has no meaning for merged files.
+            OptionsError: when a policy does not apply to merged files.
         """
         other = [name for name in parse_pairs("--policy", self.policy) if name not in _POLICIES]
         if other:

@@ -1,4 +1,4 @@
-"""`blockread prune`: removes the detail of old windows after confirmation."""
+"""`blockread prune`: removes the details of old windows after confirmation."""
 
 from __future__ import annotations
 

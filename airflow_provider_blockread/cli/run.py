@@ -44,7 +44,7 @@ class WindowRun(WindowOptions, WriteOptions, OnSpark):
         with self.open_spark() as spark:
             runner = WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark)
             done = list(_windows(runner, request, resumes=self.window is None, until_empty=until_empty))
-        if forgets(env.ledger):  # no later run could clear its work area
+        if forgets(env.ledger):  # a later run could not clear its work area
             prune(replace(env, observer=terminal(quiet=True)), PruneRequest(older_than=0, keep=0))
         summary = _summary(done, time.monotonic() - started)
         if self.as_json:

@@ -47,14 +47,14 @@ _FIRST_LINE = re.compile(r"(.*)")
 class InProcessSpark:
     """A `Submitter` that runs jobs on one Spark context of this process, started at the first job.
 
-    Spark is called from a separate thread, so that a signal interrupts a wait and not a call to the JVM.
+    Spark is called from a separate thread, so that a signal interrupts a wait, and not a call to the JVM.
     """
 
     def __init__(self, master: str, conf: Mapping[str, str] | None = None, py_files: Sequence[str] = ()) -> None:
         """Take the master, such as `local[2]` or `spark://host:7077`, further configuration, and modules for tasks."""
         self._master, self._conf, self._py_files = master, dict(conf or {}), py_files
         self._engine: RddEngine | None = None
-        self._readers = 0  # that the application was started for
+        self._readers = 0  # for which the application was started
         self._cancelled = False
         self._opened = ExitStack()
 
@@ -78,7 +78,7 @@ class InProcessSpark:
 
     @property
     def keeps_secrets(self) -> bool:
-        """Whether a secret stays in this process: always."""
+        """True, because secrets stay in this process."""
         return True
 
     def submit(self, submission: Submission, *, name: str) -> None:
@@ -98,14 +98,14 @@ class InProcessSpark:
         Driver(submission=submission, engine=engine, observer=terminal()).run()
 
     def cancel(self) -> None:
-        """Cancel what is running; where Spark itself has died, nothing is."""
+        """Cancel what is running; if Spark itself has died, nothing is running."""
         self._cancelled = True
         if self._engine is not None:
             self._engine.cancel()
 
     def _started(self, readers: int | None = None) -> RddEngine:
         if self._engine is not None and not is_local(self._master) and (readers or 0) > self._readers:
-            self._stop()  # executors are asked for when an application starts
+            self._stop()  # an application requests its executors when it starts
         if self._engine is None or self._engine.is_stopped:
             self._readers = readers or 0
             with quiet_start():
@@ -157,5 +157,5 @@ def _java_options(options: str) -> Iterator[None]:
 
 
 def _is_not_of_py4j(record: logging.LogRecord) -> bool:
-    """Return whether to show a record of the root logger; Py4J logs there all that it raises to its caller."""
+    """Return whether to show a record of the root logger, to which Py4J logs every error that it also raises."""
     return record.module != "java_gateway"

@@ -22,6 +22,6 @@ def ui(port: int, state: str | None) -> None:
     env = open_environment(state, quiet=True)
     config = uvicorn.Config(loopback_app(env), host=HOST, port=port, log_level="warning", server_header=False)
     with config.bind_socket() as listening:
-        listening.listen(config.backlog)  # a reader of the line below may connect at once
+        listening.listen(config.backlog)  # whoever reads the line below may connect at once
         say(f"Pages of ledger {env.ledger.name} on http://{HOST}:{listening.getsockname()[1]}/ until Ctrl-C")
         uvicorn.Server(config).run(sockets=[listening])

@@ -36,9 +36,9 @@ class Confirmed:
     yes: bool
 
     def confirm(self, intent: Intent) -> bool:
-        """Show what will be done; return whether to continue, and end the command where the user refuses.
+        """Show what will be done, and return whether to continue; if the user refuses, end the command.
 
-        Where there is nothing to do, the command continues without asking, and reports in JSON that it changed nothing.
+        If there is nothing to do, the command continues without asking, and reports in JSON that it changed nothing.
         """
         if self.dry_run and self.as_json:
             print_json(intent.to_json())

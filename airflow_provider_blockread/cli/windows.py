@@ -194,7 +194,7 @@ def _newer(summary: WindowSummary) -> Generation | None:
 
 
 def _shown(facts: Mapping[str, object]) -> dict[str, object]:
-    """Return the facts that are set, and of an error only the first line, as its group shows all of it."""
+    """Return the facts that are set; of an error only the first line, since its group shows the whole error."""
     shown = {name.replace("_", " "): value for name, value in facts.items() if value is not None}
     if "error" in shown:
         shown["error"] = str(shown["error"]).partition("\n")[0]
@@ -210,7 +210,7 @@ def _withdrawn(window: Window, held: Withdrawal) -> str:
 
 
 def _note(summary: WindowSummary) -> str | None:
-    """Return what the state does not show: a generation newer than the published one, or pruned detail."""
+    """Return what the state does not show: a generation newer than the published one, or pruned details."""
     newer, progress = _newer(summary), summary.progress
     notes = []
     if newer is not None:

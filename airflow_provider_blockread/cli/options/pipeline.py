@@ -51,7 +51,7 @@ class WindowOptions(Sourcing, Selecting):
 
     @property
     def files(self) -> FileList | None:
-        """The file that lists what to read, or None where SOURCE is listed."""
+        """The file that lists what to read, or None if SOURCE is listed."""
         return None if self.files_from is None else FileList(self.files_from)
 
     def feed(self, env: Environment) -> str:
@@ -59,7 +59,7 @@ class WindowOptions(Sourcing, Selecting):
         return self.feed_name(env, self.name)
 
     def requested(self, env: Environment, generation: GenerationOptions, splitting: Splitting) -> PlanRequest:
-        """Return what to plan, in one block group, as this process runs one Spark application."""
+        """Return what to plan, in one block group, since this process runs a single Spark application."""
         key = self.window if self.window is not None else self.interval_key
         this_run = f"run {env.ledger.now():%Y-%m-%dT%H:%M:%S.%fZ}"
         return PlanRequest(
@@ -111,13 +111,13 @@ class WriteOptions:
     policy: tuple[str, ...] = ()
 
     def sink_of(self, texts: Mapping[str, str] | None = None) -> Sink:
-        """Return the sink; options of it precede these texts."""
+        """Return the sink; its options on the command line take precedence over these texts."""
         codec = {} if self.compression is None else {"compression": self.compression}
         own = codec | parse_pairs("--sink-option", self.sink_option)
         return SINKS[self.sink].from_texts(self.output, {**(texts or {}), **own})
 
     def policies(self, named: Mapping[str, str] | None = None) -> Policies:
-        """Return the policies, some of which have options of their own."""
+        """Return the policies, some of which have separate options."""
         own = {"on_missing": self.on_missing, "on_changed": self.on_changed, **(named or {})}
         return parse(Policies, own | parse_pairs("--policy", self.policy))
 

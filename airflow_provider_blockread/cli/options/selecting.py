@@ -31,7 +31,7 @@ class Selecting:
 
     @property
     def bounds(self) -> tuple[datetime, datetime] | None:
-        """The interval whose files are taken, or None for those that have arrived.
+        """The interval whose files are taken, or None to take files by arrival.
 
         Raises:
             OptionsError: when it is not two times in ascending order.

@@ -69,7 +69,7 @@ class Sourcing:
             follow_links=self.follow_links,
             redirect_hosts=self.redirect_host,
         )
-        NameRules(source)  # which compiles the patterns: an error comes before any work
+        NameRules(source)  # compiles the patterns, so that an error precedes any work
         return source
 
 

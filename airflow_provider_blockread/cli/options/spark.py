@@ -40,7 +40,7 @@ class OnSpark:
             require_pyspark(os.environ)
 
     def open_spark(self) -> AbstractContextManager[InProcessSpark | RemoteSpark]:
-        """Return what runs jobs; it starts or connects to Spark at the first one."""
+        """Return a submitter that starts or connects to Spark at its first job."""
         job = self._job()
         if job.remote is not None:
             return RemoteSpark(Server(job.remote), job, observer=terminal())
@@ -58,7 +58,7 @@ cluster_options = option_group(
     click.option("--master", show_default=_LOCAL, help="Spark master; the driver is this process."),
 )
 
-#: These and `--py-file`, for commands that run code of a user.
+#: The same and `--py-file`, for commands that run a user's code.
 spark_options = option_group(
     click.option("--py-file", multiple=True, metavar="FILE", help="A module or zip for Spark's tasks; repeatable."),
     cluster_options,

@@ -59,7 +59,7 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 
 
 def _raise_again(lost: sys.UnraisableHookArgs) -> None:
-    """Raise `Interrupted` again a moment later where Python dropped it, as in a callback of a weak reference."""
+    """Raise `Interrupted` again a moment later if Python dropped it, as in a callback of a weak reference."""
     stop = lost.exc_value
     if not isinstance(stop, Interrupted):
         sys.__unraisablehook__(lost)

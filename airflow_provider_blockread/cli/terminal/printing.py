@@ -17,14 +17,14 @@ from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.observer import LOG_S, LogObserver, Observer
 
 _UNBOUNDED = 10_000  # characters; a pipe has no width
-_NARROWEST = 9  # characters a column keeps on a narrow terminal
+_NARROWEST = 9  # characters that a column keeps on a narrow terminal
 _NUMBER = re.compile(r"-|[\d,]+(/[\d,]+)?")
 
 
 def terminal(*, quiet: bool = False, err: bool = True) -> Observer:
     """Return an observer that prints lines, to standard error or output, and warnings, to standard error.
 
-    One that is `quiet` prints warnings only.
+    With `quiet`, it prints only warnings.
     """
 
     def log(line: str) -> None:
@@ -75,7 +75,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 def print_facts(facts: Mapping[str, object]) -> None:
-    """Print names and values, one pair a line."""
+    """Print names and values, one pair per line."""
     width = max(len(name) for name in facts)
     for name, value in facts.items():
         say(f"{name:<{width}}  {_cell(value)}")
