@@ -1,9 +1,10 @@
 """The proof: a generation's receipts cover every file without gap or overlap, and its output is what was read.
 
-Receipts come in block order, group after group, as the manifest lists the blocks, so one pass over both is enough and
-nothing is held but the file at hand. `next_start` comes from walking past a block's end and `first_start` of the next
-block from the raw offset: where the two agree, no record was lost or read twice at the border. Of a compressed file
-the first block reads all, in decoded bytes, and takes every compressed byte; others of an older plan read nothing.
+Receipts come in block order, group after group, as the manifest lists the blocks, so one pass over both is enough, and
+only the current file is held in memory. `next_start` is found by walking past a block's end, and `first_start` of the
+next block from the raw offset: if the two agree, no record was lost or read twice at the border. The first block of a
+compressed file reads all of it, in decoded bytes, and consumes every compressed byte; later blocks of an older plan
+read nothing.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ __all__ = ["Evidence", "FileSums", "PartBorders", "ProofError", "Sums", "prove"]
 
 
 def prove(evidence: Evidence) -> Sums:
-    """Return what was read, in sums, or refuse.
+    """Return the sums of what was read, or refuse.
 
     Raises:
-        ProofError: naming the feed's window, the file, the block and the byte offset where the evidence fails.
+        ProofError: naming the feed's window, the file, the block and the byte offset at which the proof fails.
     """
     chain = Chain(evidence)
     receipts = (receipt for result in evidence.results for receipt in evidence.receipts(result))

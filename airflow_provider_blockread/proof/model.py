@@ -1,4 +1,4 @@
-"""What a proof takes and gives: the evidence of a generation, and the sums of what was read."""
+"""What a proof takes and returns: the evidence of a generation, and the sums of what was read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Sums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartBorders:
-    """Where a proven generation's reading of a part began and ended, and in which states of the format."""
+    """Where, and in which states of the format, a proven generation began and ended reading a part."""
 
     file: int
     path: str
@@ -45,26 +45,26 @@ class FileSums:
     records: int
     bad_records: int
     bytes: int
-    part: PartBorders | None = None  # where the window does not read all of the file
+    part: PartBorders | None = None  # None if the window reads the whole file
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """What a proof looks at."""
+    """What a proof checks."""
 
     name: str  # of the generation, for messages
     window: str
     blocks: Iterable[Block]  # the manifest's, without those of excluded files
-    results: tuple[GroupResult, ...]  # one a group, by number
+    results: tuple[GroupResult, ...]  # one per group, by number
     receipts: Callable[[GroupResult], Iterator[Receipt]]  # of a group, in block order
-    stat: Callable[[FileVersion], FileVersion]  # observes a file now
+    stat: Callable[[FileVersion], FileVersion]  # returns a file's current version
     count: Callable[[OutputFile], tuple[int, int]]  # size and rows of an output file, from the file itself
-    count_bad: Callable[[OutputFile], tuple[int, int]]  # the same of a file of the quarantine
-    fmt: RecordFormat  # that the blocks were read with
+    count_bad: Callable[[OutputFile], tuple[int, int]]  # the same for a file of the quarantine
+    fmt: RecordFormat  # with which the blocks were read
     writes: bool  # False for a verification, which leaves no output
     on_bad_record: str  # fail | quarantine | drop
-    keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # takes the sums of files, as they are proven
-    function: FunctionOption  # says which rows may be expected of it
-    before: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # by file: next start, state of a part before
-    renew: str = ""  # what reads a changed file as it is now, for messages
+    keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # receives the sums of files as they are proven
+    function: FunctionOption  # says which rows to expect
+    before: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # by file: next start, state before its part
+    renew: str = ""  # for messages: how to read a changed file as it is now
     carried: Collection[int] = ()  # groups read by an earlier generation, whose files may be gone or changed since

@@ -1,4 +1,4 @@
-"""Outputs against the receipts: the rows that the written files themselves count are the rows that were handed over."""
+"""Checks outputs against the receipts: the written files themselves count as many rows as were written to them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from airflow_provider_blockread.proof.receipts import Chain
 
 
 def check_outputs(evidence: Evidence, chain: Chain) -> int:
-    """Return the rows in the output, or refuse: its files, by their own count, hold other rows than tasks reported.
+    """Return the number of rows in the output, or refuse files whose own count differs from what tasks reported.
 
-    A verification has no output; its rows are those that came out of its records.
+    A verification has no output; its number of rows is the one that resulted from its records.
 
     Raises:
         ProofError: naming the file.
@@ -43,7 +43,7 @@ def check_outputs(evidence: Evidence, chain: Chain) -> int:
 
 
 def _check_file(chain: Chain, output: OutputFile, count: Callable[[OutputFile], tuple[int, int]]) -> int:
-    """Return the rows that the file itself counts."""
+    """Return the number of rows that the file itself counts."""
     try:
         size, rows = count(output)
     except FileMissingError:

@@ -1,4 +1,4 @@
-"""Receipts against the plan: chained block by block and file by file, they cover every planned byte once."""
+"""Checks receipts against the plan: chained block by block and file by file, they cover every planned byte once."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from airflow_provider_blockread.exchange.model import Receipt
 from airflow_provider_blockread.proof.model import Evidence, FileSums, PartBorders, Sums
 from airflow_provider_blockread.records.format import codec_of
 
-_BATCH_FILES = 10_000  # whose sums are held at once
+_BATCH_FILES = 10_000  # files whose sums are held at once
 _ADVICE = "clear the group's task to read it again"
 _SEAM = "clear the run from its plan on, with the record format of that window"
 
 
 class Chain:
-    """The receipts so far, chained block by block and file by file; any step refuses what does not fit."""
+    """The receipts so far, chained block by block and file by file; each step refuses receipts that do not fit."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
         self._block: Block | None = None
-        self._first: Receipt | None = None  # of the file at hand
+        self._first: Receipt | None = None  # of the current file
         self._last: Receipt | None = None
-        self._compressed = False  # the file at hand
-        self._read_now = False  # some block of the file at hand, by this generation
+        self._compressed = False  # whether the current file is
+        self._read_now = False  # whether this generation has read any block of the current file
         self._records = self._bad = self._skipped = self._bytes = self._digest = self.rows_out = self.rows = 0
         self._files: list[FileSums] = []
-        self._records_before = self._bad_before = self._bytes_before = 0  # of the file at hand
+        self._records_before = self._bad_before = self._bytes_before = 0  # of the current file
 
     def refuse(self, what: str, block: Block | None = None, *, advice: str = _ADVICE) -> NoReturn:
         """Raise a `ProofError` that names the generation, the block and what to do."""
@@ -37,7 +37,7 @@ class Chain:
         raise ProofError(msg)
 
     def add(self, block: Block, receipt: Receipt | None) -> None:
-        """Take the next block of the manifest and its receipt, if there is one."""
+        """Check the next block of the manifest and its receipt, if there is one, and add them."""
         planned = (block.number, block.file, block.start, block.end)
         if receipt is None or receipt.block > block.number:
             self.refuse("no receipt: the block was not read", block)
@@ -80,7 +80,7 @@ class Chain:
             self.refuse(f"the file was entered in state {receipt.entry_state}", block)
 
     def _go_on(self, block: Block, receipt: Receipt) -> None:
-        """Check that a part begins where the part before, which another window published, ended."""
+        """Check that a part begins where the previous part, which another window published, ended."""
         before = self._evidence.before.get(block.file)
         if before is None:
             self.refuse("no window is known to have read the part before", block)
@@ -115,7 +115,7 @@ class Chain:
         self._check_records(block, receipt)
 
     def _readable(self, block: Block, receipt: Receipt) -> int:
-        """Return the bytes of the file as it is read: decoded ones where it is compressed."""
+        """Return the size of the file as it is read: decoded if it is compressed."""
         return receipt.stream_size if self._compressed else block.version.size
 
     def _check_plain(self, block: Block, receipt: Receipt) -> None:
@@ -152,12 +152,12 @@ class Chain:
             self.refuse("a count is negative", block)
 
     def finish(self) -> None:
-        """Check that the file at hand was read to its end and is still the version that was planned."""
+        """Check that the current file was read to its end and is still the version that was planned."""
         if self._block is None or self._last is None:
             return
         block, size = self._block, self._block.version.size
         plain = not self._compressed
-        ends = block.part_end == size  # else the next part continues where this one found the next record
+        ends = block.part_end == size  # otherwise the next part continues where this one found the next record
         if block.end != block.part_end or (plain and ends and self._last.next_start != size):
             self.refuse(f"the file's {size} bytes were read up to byte {self._last.next_start}", block)
         if self._read_now:
@@ -178,7 +178,7 @@ class Chain:
         self._read_now = False
 
     def _borders(self, block: Block, last: Receipt) -> PartBorders | None:
-        """Return where the file at hand was entered and left; None where all of it was read."""
+        """Return where the current file was entered and left, or None if all of it was read."""
         if self._first is None or (block.part_start, block.part_end) == (0, block.version.size):
             return None
         return PartBorders(
@@ -204,7 +204,7 @@ class Chain:
             self.refuse("the file was changed after its read", block, advice=advice)
 
     def hand_over(self) -> None:
-        """Give away the sums of the files that are proven so far."""
+        """Pass on the sums of the files that were proven so far."""
         self._evidence.keep(self._files)
         self._files = []
 
