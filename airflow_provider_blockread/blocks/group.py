@@ -19,17 +19,17 @@ class FileRange(NamedTuple):
     version: FileVersion
     start: int
     end: int
-    whole: bool = False  # True: one block, as of a compressed file, even of no bytes
+    whole: bool = False  # True: one block, as for a compressed file, even if it is empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupLimits:
     """How blocks are cut and packed."""
 
-    block_size: int | AutoSize  # bytes, or what chooses them for each file
+    block_size: int | AutoSize  # bytes, or an object that chooses them for each file
     group_bytes: int  # a group takes files until it holds this many bytes
-    max_groups: int  # never more groups than this
-    splittable: bool = True  # False: one block a file
+    max_groups: int  # maximum number of groups
+    splittable: bool = True  # False: one block per file
 
     def __post_init__(self) -> None:
         least = self.block_size.readers if isinstance(self.block_size, AutoSize) else self.block_size
@@ -54,8 +54,8 @@ def iter_blocks(parts: Iterable[FileRange], limits: GroupLimits, *, total_bytes:
 
     Args:
         parts: the ranges to read, in the window's order.
-        limits: sizes.
-        total_bytes: the sum over all parts; it fixes how full a group gets.
+        limits: how blocks are cut and packed.
+        total_bytes: the sum over all parts, which determines how full a group gets.
     """
     target = limits.target(total_bytes)
     number, group, filled = 0, 0, 0
@@ -73,7 +73,7 @@ def iter_blocks(parts: Iterable[FileRange], limits: GroupLimits, *, total_bytes:
 
 def _ranges(part: FileRange, limits: GroupLimits) -> Iterable[tuple[int, int]]:
     if part.whole:
-        return [(part.start, part.end)]  # an empty one too: it may hold a record, or it is no compressed file
+        return [(part.start, part.end)]  # even if empty: it may hold a record, or not really be compressed
     size = limits.size_of(part.version) if limits.splittable else max(part.end, 1)
     if not part.start and 0 < part.end <= size:
         return [(0, part.end)]

@@ -1,4 +1,4 @@
-"""Identities derived from content: the same on every machine and at every try."""
+"""Identities derived from content: the same on every machine and in every try."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]+")
 
 def digest(*parts: str | int | None) -> str:
     """Return 32 hex digits that identify the sequence of parts; ("a", "b") and ("ab",) differ."""
-    # A JSON list, joined here: json.dumps takes ten times as long, and planning makes millions of them.
+    # A JSON list, joined here: json.dumps takes ten times as long, and planning computes millions of digests.
     joined = ",".join([_as_json(part) for part in parts])
     return hashlib.sha256(f"[{joined}]".encode("ascii")).hexdigest()[:32]
 
@@ -30,7 +30,7 @@ def _as_json(part: str | int | None) -> str:
 def path_digest(path: str) -> str:
     """Return the identity of a canonical path: 8 digits of its folder's SHA-256, slash included, then 24 of its own.
 
-    Files of one folder have neighbouring digests, so that an index of millions takes a listing page by page.
+    Files of one folder have adjacent digests, so that a listing touches an index of millions page by page.
     """
     return _of_folder(path[: path.rfind("/") + 1]) + _sha256(path)[:24]
 
@@ -45,7 +45,7 @@ def _sha256(text: str) -> str:
 
 
 def version_digest(version: FileVersion) -> str:
-    """Return the identity of a content: size with the etag, or with mtime if the store has no etag."""
+    """Return the identity of a file's content: from its size and etag, or its size and mtime without an etag."""
     if version.etag is None:  # the same as `digest` returns
         text = f'["mtime",{version.size},{version.mtime_ns}]'
         return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
@@ -53,7 +53,7 @@ def version_digest(version: FileVersion) -> str:
 
 
 def same_version(left: FileVersion, right: FileVersion) -> bool:
-    """Return whether two observations of one path are of the same content."""
+    """Return whether two observations of one path have the same content."""
     return left.path == right.path and _content(left) == _content(right)
 
 

@@ -17,7 +17,7 @@ class FileVersion(NamedTuple):
 
     path: str  # canonical URI, e.g. file:///data/a.log or s3://bucket/a.log; never percent-encoded
     size: int  # bytes
-    mtime_ns: int  # 0 where the store has no modification time
+    mtime_ns: int  # 0 if the store has no modification time
     etag: str | None = None  # the store's own version identity; takes precedence over mtime_ns
 
 
@@ -44,7 +44,7 @@ class Block(NamedTuple):
 def to_columns(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
     """Return blocks as eleven columns: number, group, file, the four of the version, start, end, part_start, part_end.
 
-    They are pickled so without a call of Python for each. Without blocks, there are no columns.
+    In this form they are pickled without a Python call for each block. Without blocks, there are no columns.
     """
     if not blocks:
         return []
@@ -53,12 +53,12 @@ def to_columns(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:
 
 
 def from_columns(columns: Sequence[Iterable[Any]]) -> list[Block]:
-    """Return the blocks of `to_columns`; consecutive or not, those of one file share their version."""
+    """Return the blocks from the columns of `to_columns`; all blocks of one file share one version object."""
     if not columns:
         return []
     number, group, file, path, size, mtime_ns, etag, *ranges = columns
     files = list(file)
-    # What `_make` does, without a call of Python for each.
+    # The same as `_make`, without a Python call for each block.
     versions = map(partial(tuple.__new__, FileVersion), zip(path, size, mtime_ns, etag, strict=True))
     if len(shared := dict(zip(files, versions, strict=True))) == len(files):
         of_blocks: Iterable[FileVersion] = shared.values()
@@ -69,7 +69,7 @@ def from_columns(columns: Sequence[Iterable[Any]]) -> list[Block]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockGroup:
-    """The blocks that one Spark application reads, in sums."""
+    """The sums of the blocks that one Spark application reads."""
 
     number: int
     files: int

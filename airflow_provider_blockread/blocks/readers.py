@@ -1,17 +1,17 @@
-"""How many readers a window gets: from its bytes, from what one reader reads in a second, and within limits."""
+"""How many readers a window gets, based on its bytes and on the rate of one reader, and within limits."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 DEFAULT_RATE = 32_000_000
-"""Bytes a second of one reader, for a feed of which no window was measured: less than most reach, so that its first
+"""Bytes per second of one reader, for a feed without a measured window: less than most readers reach, so that its first
 window has too many readers rather than too few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderGoal:
-    """What the user asks for: readers between two limits, so many that a window takes no longer than a target."""
+    """What the user requests: enough readers, within two limits, to read a window within a target time."""
 
     target_s: float
     least: int = 1
@@ -20,29 +20,29 @@ class ReaderGoal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderChoice:
-    """The number of tasks that read a window at once, and what it follows from.
+    """The number of tasks that read a window at once, and what determines it.
 
-    `why`: the `backlog` needs as many; `least`, `most`: the number is at its lower or upper limit; `blocks`: there are
-    no more blocks, of which each is read by one task.
+    `why`: `backlog`: the bytes need this many; `least`, `most`: the number is at its lower or upper limit; `blocks`:
+    there are no more blocks, each of which is read by one task.
     """
 
     readers: int
     bytes: int  # of the window
-    rate: int  # bytes a second of one reader
-    windows: int  # of the feed, of whose rates this is the median; 0 for `DEFAULT_RATE`
+    rate: int  # bytes per second of one reader
+    windows: int  # number of the feed's windows with this median rate; 0 for `DEFAULT_RATE`
     goal: ReaderGoal
     why: str
 
     @property
     def seconds(self) -> float:
-        """How long so many readers need at this rate."""
+        """How many seconds these readers need at this rate."""
         return self.bytes / (self.readers * self.rate)
 
 
 def choose_readers(size: int, blocks: int, *, rate: int, windows: int, goal: ReaderGoal) -> ReaderChoice:
-    """Return the readers for a window of `size` bytes in so many blocks; the same arguments give the same number.
+    """Return the number of readers for a window of `size` bytes in `blocks` blocks; it depends only on the arguments.
 
-    More bytes never get fewer readers, and neither does a lower rate.
+    More bytes, or a lower rate, never lead to fewer readers.
     """
     needed = -(-size // max(int(rate * goal.target_s), 1))
     readers, why = needed, "backlog"
@@ -56,5 +56,5 @@ def choose_readers(size: int, blocks: int, *, rate: int, windows: int, goal: Rea
 
 
 def share_of(readers: int, groups: int, group: int) -> int:
-    """Return how many of a window's readers are those of one group: equal shares, which differ by one at most."""
+    """Return how many of a window's readers belong to one group: equal shares, which differ by at most one."""
     return max(readers // groups + (group < readers % groups), 1)

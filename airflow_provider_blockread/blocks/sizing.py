@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from airflow_provider_blockread.blocks.model import FileVersion
 
 SMALLEST = 16 * 2**20
-"""The smallest block in bytes: with smaller ones, opening a file costs more than another reader gains."""
+"""The smallest block in bytes: with smaller ones, opening a file costs more than an additional reader gains."""
 
 LARGEST = 256 * 2**20
 """The largest block in bytes, unless the store's own are larger: a failure reads a whole block again."""
@@ -18,15 +18,15 @@ STORE_BLOCK = 64 * 2**20
 
 
 READERS = 32
-"""Tasks into which a large file is cut where no number of readers limits them."""
+"""Blocks into which a large file is cut if the number of readers is not limited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockChoice:
-    """The block size for a file, in bytes, that of its store, and the reason.
+    """The block size for a file, in bytes, the block size of its store, and the reason.
 
-    `small`: the file is one block; `shared`: each reader has its share; `smallest`, `largest`: the size is at its
-    lower or upper bound.
+    `small`: the file is one block; `shared`: each reader gets a share; `smallest`, `largest`: the size is at its lower
+    or upper bound.
     """
 
     block_size: int
@@ -37,9 +37,9 @@ class BlockChoice:
 def choose_block_size(size: int, *, store_block: int, readers: int) -> BlockChoice:
     """Return the block size for a file of `size` bytes: a share for each reader, aligned with the store's blocks.
 
-    It is the store's block, a half, a quarter, ... or a multiple of it, so that few blocks touch two of the store's,
-    and is between `SMALLEST` and `LARGEST` as far as the store's block allows. A file of up to `SMALLEST` bytes is one
-    block, and a large one has blocks for all readers. The same arguments give the same size.
+    It is the store's block size, a half, a quarter, ... or a multiple of it, so that few blocks overlap two blocks of
+    the store, and between `SMALLEST` and `LARGEST` as far as the store's block size allows. A file of up to `SMALLEST`
+    bytes is one block, and a large file has blocks for all readers. The result depends only on the arguments.
     """
     share = max(-(-size // readers), SMALLEST)
     block = store_block
@@ -64,7 +64,7 @@ def _why(size: int, share: int, block: int, readers: int) -> str:
 class AutoSize:
     """Chooses the block size of each file.
 
-    `store_block` returns the bytes of a block in the store of a path; its answers must never change.
+    `store_block` returns the block size, in bytes, of the store of a path; its results must never change.
     """
 
     readers: int

@@ -10,8 +10,8 @@ from airflow_provider_blockread.errors import OptionsError
 def iter_ranges(size: int, block_size: int, *, data_offset: int = 0) -> Iterator[tuple[int, int]]:
     """Yield half-open byte ranges that tile `[data_offset, size)`, cut at multiples of `block_size`.
 
-    The first range runs from `data_offset` to the next multiple. Nothing is yielded for an empty file, and no
-    empty range ever. The arithmetic is that of Apex Malhar's AbstractFileSplitter, with half-open ends.
+    The first range runs from `data_offset` to the next multiple. Nothing is yielded for an empty file, and never an
+    empty range. The arithmetic is that of Apex Malhar's AbstractFileSplitter, with half-open ends.
 
     Args:
         size: bytes in the file.
@@ -19,7 +19,7 @@ def iter_ranges(size: int, block_size: int, *, data_offset: int = 0) -> Iterator
         data_offset: the first byte that belongs to a record, at least 0.
 
     Raises:
-        OptionsError: when an argument is out of range; raised at the call, before any range is taken.
+        OptionsError: when an argument is out of range; raised at once, not while iterating.
     """
     if block_size < 1:
         msg = f"block_size must be at least 1 byte, not {block_size}; 64 MiB suits most sources"
