@@ -30,9 +30,9 @@ from airflow_provider_blockread.storage.stores import Stores
 
 FAILURE_NAME = "error.json"
 _NAME = "failure"
-_TASK = "task"  # what a task's line is bound to: its secret is of one run of a job already
+_TASK = "task"  # what a task's line is bound to; its secret already belongs to one run of a job
 _MARK = re.compile(r"(?=blockread-failure ([A-Za-z0-9+/]+=*))")  # overlapping: data may precede it directly
-_MAX_CHARS = 10_000  # of a message, as the ledger keeps it
+_MAX_CHARS = 10_000  # of a message, as in the ledger
 _ROOTS = (PermanentError, TransientError)
 
 
@@ -51,7 +51,7 @@ def as_line(error: BlockReadError, secret: str) -> str:
 
 
 def from_text(text: str, secret: str) -> BlockReadError | None:
-    """Return the error whose line, made with this secret, is somewhere in a text; None if there is none.
+    """Return the error whose line, made with this secret, is somewhere in a text, or None.
 
     Without a secret, anybody could forge such a line, so none is accepted.
     """
@@ -68,7 +68,7 @@ def from_text(text: str, secret: str) -> BlockReadError | None:
 
 
 def write_failure(stores: Stores, submission: Submission, error: BlockReadError) -> None:
-    """Write the error of a submission beside its specification, so that Airflow's side can raise it as itself."""
+    """Write the error of a submission beside its specification, so that Airflow's side can raise the same error."""
     data = sealed(_NAME, _dump(error), secret=submission.secret, bound=submission.spec_hash)
     stores.write_bytes_atomic(f"{submission.folder}/{FAILURE_NAME}", data)
 
@@ -102,7 +102,7 @@ def _dump(error: BlockReadError) -> dict[str, str]:
 
 
 def _load(fields: dict[str, Any]) -> BlockReadError | None:
-    """Return the error with these fields; None unless they are exactly those of one."""
+    """Return the error with these fields, or None unless they are exactly those of an error."""
     if not all(isinstance(value, str) for value in fields.values()):
         return None
     cls = error_class(fields.get("error", ""))

@@ -11,7 +11,7 @@ from airflow_provider_blockread.storage.stores import Stores
 
 MANIFEST = "manifest"
 SPECIFICATION = "job specification"
-#: Most bytes of a file that is small, where no other limit is set.
+#: The default limit for small files, in bytes.
 SMALL = 2**20
 
 
@@ -21,7 +21,7 @@ def content_hash(data: bytes) -> str:
 
 
 def remedy(what: str) -> str:
-    """Return what to do if a file of this kind has changed: a plan is frozen, all else is read again."""
+    """Return what to do if a file of this kind has changed: a plan is frozen, everything else can be read again."""
     if what == MANIFEST:
         return (
             "restore the file, or clear the run from its plan on, with the same splitting as before, to write it again"
@@ -61,7 +61,7 @@ def read_required(stores: Stores, uri: str, what: str) -> bytes:
 
 
 def read_small(stores: Stores, uri: str, most: int = SMALL) -> bytes:
-    """Return the bytes of a small file; none of a larger one, of which no more than `most` are read."""
+    """Return the bytes of a small file, or no bytes for a file larger than `most`, which is not read further."""
     data = stores.read_head(uri, most + 1)
     return data if len(data) <= most else b""
 

@@ -43,12 +43,12 @@ def scan_name(window: str, epoch: int) -> str:
 
 
 def scan_folder(states_uri: str, epoch: int) -> str:
-    """Return the folder of one try to find the states that a file keeps."""
+    """Return the folder of one try to find the states in this file."""
     return f"{states_uri.removesuffix('.json')}/e{epoch}"
 
 
 def name_before(name: str) -> str | None:
-    """Return the name of the application of the attempt or try before one with this name; None where there was none."""
+    """Return the name of the previous attempt's or try's application, or None if there was none."""
     group, mark, epoch = name.rpartition("-e")
     return f"{group}{mark}{int(epoch) - 1}" if epoch.isdecimal() and int(epoch) > 1 else None
 

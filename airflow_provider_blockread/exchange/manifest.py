@@ -1,6 +1,6 @@
 """The manifest: the Parquet file that lists a window's blocks, group by group, in block order.
 
-One row a block: block, group, file (the ledger's id), path, size, mtime_ns, etag, start, end, part_start, part_end.
+One row per block: block, group, file (the ledger's id), path, size, mtime_ns, etag, start, end, part_start, part_end.
 A row group never spans two block groups, so a reader of one group reads only its rows. Times are UTC nanoseconds, other
 numbers bytes. The file's metadata name the window and the ledger; it never contains credentials.
 """
@@ -46,7 +46,7 @@ _Columns: TypeAlias = list[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestSummary:
-    """A manifest that was written: the hash that binds every later step to it, and sums."""
+    """A written manifest: the hash that binds every later step to it, and its sums."""
 
     hash: str
     files: int  # with at least one block; a file that spans groups counts once
@@ -65,7 +65,7 @@ def write_manifest(
 
 
 def render_manifest(blocks: Iterable[Block], *, identity: Mapping[str, str]) -> tuple[bytes, ManifestSummary]:
-    """Return the manifest's bytes, the same for the same blocks and identity, and its summary."""
+    """Return the manifest's bytes, which depend only on the blocks and the identity, and its summary."""
     sink = io.BytesIO()
     groups: list[_Sums] = []
     schema = SCHEMA.with_metadata({f"blockread.{key}": value for key, value in identity.items()})
@@ -114,7 +114,7 @@ def _row_groups(file: pq.ParquetFile, group: int | None) -> Iterator[int]:
 
 
 def summarize(blocks: Iterable[Block]) -> tuple[BlockGroup, ...]:
-    """Return the groups that a manifest of these blocks would hold, in sums."""
+    """Return the sums of the groups that a manifest of these blocks would contain."""
     groups = []
     for number, members in groupby(blocks, key=attrgetter("group")):
         sums = _Sums(number)
@@ -153,8 +153,8 @@ class _Sums:
 
 
 def _columns(blocks: Iterator[Block]) -> _Columns:
-    """Return the schema's columns of the next blocks, empty when there are none."""
-    # Tuples of plain values, which the collector of garbage leaves alone; of blocks held it would look at each.
+    """Return the schema's columns for the next blocks, empty if there are no more."""
+    # Tuples of plain values, which the garbage collector ignores; it would visit each block that is held.
     rows = [
         (number, group, file, *version, start, end, part_start, part_end)
         for number, group, file, version, start, end, part_start, part_end in islice(blocks, _ROWS)

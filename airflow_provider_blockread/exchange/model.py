@@ -11,10 +11,10 @@ from airflow_provider_blockread.options import FunctionCode, GenerationOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldIds:
-    """The ids that an Iceberg table gives its columns; by default of one that is not made yet."""
+    """The ids that an Iceberg table gives its columns; by default those of a table that does not exist yet."""
 
-    mapping: str = "[]"  # ids by names, in JSON as Iceberg has it
-    last: int = 0  # the greatest that was ever given; the next column gets the next one
+    mapping: str = "[]"  # Iceberg's name mapping, as JSON
+    last: int = 0  # the greatest id that was ever given; the next column gets the next id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,20 +22,20 @@ class Target:
     """Where the tasks of an attempt write their data files: a staging folder, or a table's own location."""
 
     folder: str
-    columns: tuple[str, ...] = ()  # names of the output's columns, where those of rows are matched without case
-    field_ids: FieldIds | None = None  # which the columns of files carry; None if they carry none
+    columns: tuple[str, ...] = ()  # names of the output's columns, if columns are matched without case
+    field_ids: FieldIds | None = None  # the ids that columns of files carry; None for no ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputFile:
-    """A data file: where a Spark task wrote it, or, once it is journalled, where it is published."""
+    """A data file: where a Spark task wrote it or, once it is journalled, where it is published."""
 
     uri: str
     size: int
     rows: int
-    partition: Mapping[str, Any] = field(default_factory=dict)  # of a partitioned sink: values by column
-    statistics: Mapping[str, Any] = field(default_factory=dict)  # of a table that keeps some
-    source: str = ""  # of a published file: where its task wrote it
+    partition: Mapping[str, Any] = field(default_factory=dict)  # for a partitioned sink: values by column
+    statistics: Mapping[str, Any] = field(default_factory=dict)  # for a table that keeps statistics
+    source: str = ""  # for a published file: where its task wrote it
 
 
 class Receipt(NamedTuple):
@@ -53,19 +53,19 @@ class Receipt(NamedTuple):
     records: int  # rows + bad_records
     record_bytes: int
     terminator_bytes: int  # terminators and other framing around the records
-    skipped_records: int  # blank lines and the like: no records, but bytes accounted for
+    skipped_records: int  # blank lines and the like, which are not records, but whose bytes are accounted for
     skipped_bytes: int
     bad_records: int
     rows: int  # records handed to the user's function
     rows_out: int  # rows that the function returned and the writer got
-    digest: int  # sum of record hashes modulo 2**64, or 0 when not asked for
+    digest: int  # sum of record hashes modulo 2**64, or 0 if not requested
     stream_size: int = 0  # decoded bytes of a compressed file, all of which its first block reads; else 0
     consumed: int = 0  # compressed bytes that were decoded, up to a proper end of stream; else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """What one attempt at a group left in the work area, in sums; the receipts are beside it."""
+    """The sums of what one attempt at a group left in the work area; the receipts are beside it."""
 
     window: str
     generation: int
@@ -83,7 +83,7 @@ class GroupResult:
     quarantined: tuple[OutputFile, ...] = ()
     seconds: float = 0.0  # of the Spark stages, without Spark's start
     reader_seconds: float = 0.0  # of the tasks of these stages, summed
-    schema: str = ""  # of the output, as text; empty when no row was written
+    schema: str = ""  # of the output, as text; empty if no row was written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,12 +96,12 @@ class JobSpec:
     generation: int
     manifest_uri: str
     manifest_hash: str
-    folder: str  # of this job in the work area: specification, answer, and what else it leaves
+    folder: str  # of this job in the work area: for specification, answer, and other files
     options: GenerationOptions
     excluded: tuple[int, ...] = ()  # ids of files that this window leaves out
-    part_states: tuple[tuple[int, int], ...] = ()  # (file, state) of files that are entered where an earlier part ends
-    readers: int | None = None  # tasks that may run at once; None for any number
-    rate: int = 0  # bytes a second of one reader in earlier windows of the feed; 0 where none was measured
+    part_states: tuple[tuple[int, int], ...] = ()  # (file, state) for files that are entered where an earlier part ends
+    readers: int | None = None  # tasks that may run at once; None for no limit
+    rate: int = 0  # bytes per second of one reader in earlier windows of the feed; 0 if none was measured
 
     def __str__(self) -> str:
         return f"feed {self.feed} window {self.window}"
@@ -116,7 +116,7 @@ class ReadSpec(JobSpec):
     epoch: int
     mode: str  # "write", or "verify": read and prove, write nothing
     target: Target  # where tasks write
-    entry_states_uri: str | None = None  # what a scan has found, if files span groups and must be scanned
+    entry_states_uri: str | None = None  # the result of a scan, if files span groups and must be scanned
     key: str = ""  # of the window
     loaded_at: str = ""  # when the generation began, in ISO 8601 with its zone
     group_states_uri: str = ""  # where the group keeps the states of its other files, for the next attempt
@@ -131,17 +131,17 @@ class ScanSpec(JobSpec):
 
     kind: ClassVar[str] = "scan"
     epoch: int
-    entry_states_uri: str  # where the states go
-    known_states_uri: str  # states that are known before
+    entry_states_uri: str  # where the states are written
+    known_states_uri: str  # states that are already known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """One try at a job: its specification, bound by a hash, and what reaches its application in private.
+    """One try at a job: its specification, bound by a hash, and what is passed to its application in private.
 
-    That are the secrets that seal what the application writes, empty if there is no private way, and the code of a
-    function that has no import path. The hash binds the answer to window, generation, group and epoch, which are in the
-    specification.
+    These are the secrets that seal what the application writes, empty if there is no private way to pass them, and the
+    code of a function that has no import path. The hash binds the answer to window, generation, group and epoch, which
+    are in the specification.
     """
 
     spec_uri: str

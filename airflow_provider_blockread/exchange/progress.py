@@ -1,7 +1,7 @@
-"""The progress of an attempt: a small file that its driver keeps replacing, and that people alone depend on.
+"""The progress of an attempt: a small file that its driver keeps replacing, and that is only for people.
 
-It is sealed like all files that an application writes. Where a group has few tasks, each writes what it has read so
-far, for its driver alone. What is read from either is a set of plausible numbers, or nothing.
+It is sealed like all files that an application writes. If a group has few tasks, each of them writes what it has read
+so far, for its driver only. Reading either file returns plausible numbers, or nothing.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ TASK_EVERY_S = 2.0
 _NAME = "progress"
 _MAX_BYTES = 2**10  # of a file; ours are smaller
 _MAX_CHARS = 300  # of an address or an id
-_MOST = 2**53  # of a count: what JSON and every database can hold
+_MOST = 2**53  # of a count: the largest that JSON and every database can hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Application:
-    """How people find an attempt's application: its id on Spark, and the address of its live pages; empty for none."""
+    """By what people find an attempt's application: its id on Spark, and the address of its live pages, or empty."""
 
     id: str = ""
     ui: str = ""
@@ -49,7 +49,7 @@ class DriverProgress:
 
 
 class ProgressFile:
-    """Writes the progress of an attempt, now and then, and never hinders the attempt."""
+    """Writes the progress of an attempt from time to time; failures are ignored."""
 
     def __init__(
         self,
@@ -59,13 +59,13 @@ class ProgressFile:
         application: Application = Application(),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the place of the file; `clock` returns seconds."""
+        """Set the place of the file; `clock` returns seconds."""
         self._stores, self._submission, self._clock = stores, submission, clock
         self._application, self._due = application, clock() + EVERY_S
         self._last = DriverProgress(tally=Tally())
 
     def write(self, tally: Tally) -> None:
-        """Write what has been read so far, if it is news and some seconds have passed since the last time."""
+        """Write what has been read so far, if it has changed and some seconds have passed since the last time."""
         now, progress = self._clock(), DriverProgress(tally=tally, application=self._application)
         if progress == self._last or now < self._due or (tally == Tally() and self._last.tally != tally):
             return
@@ -75,16 +75,16 @@ class ProgressFile:
 
 
 class TaskProgress:
-    """What a task at work has read so far, written now and then, and never in its way; the task's end removes it."""
+    """Writes from time to time what a running task has read; failures are ignored, and `remove` removes the file."""
 
     def __init__(self, stores: Stores, uri: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take the place of the file, empty for none; `clock` returns seconds."""
+        """Set the place of the file, empty for none; `clock` returns seconds."""
         self._stores, self._uri, self._clock = stores, uri, clock
         self._read, self._due = Tally(), clock() + TASK_EVERY_S
         self._written = False
 
     def add(self, read: Tally) -> None:
-        """Add what was read just now."""
+        """Add what was just read."""
         self._read = self._read.plus(read)
         now = self._clock()
         if self._uri and now >= self._due:
@@ -94,19 +94,19 @@ class TaskProgress:
                 self._stores.write_bytes_atomic(self._uri, json.dumps(asdict(self._read)).encode())
 
     def remove(self) -> None:
-        """Remove the file, if there is one: the driver learns from the task's answer what it has read."""
+        """Remove the file, if there is one, since the task's answer tells the driver what was read."""
         if self._written:
             with suppress(Exception):
                 self._stores.remove(self._uri)
 
 
 def task_progress_uri(folder: str, block: int) -> str:
-    """Return the place for the progress of the task that begins with a block."""
+    """Return the URI for the progress of the task whose first block this is."""
     return f"{folder}/progress/{block}.json"
 
 
 def read_task_progress(stores: Stores, uri: str, *, blocks: int, size: int) -> Tally:
-    """Return what a task at work has read, at most its blocks and their size; nothing where it says nothing."""
+    """Return what a running task has read, at most its blocks and their size; an empty tally if it has not reported."""
     with suppress(Exception):
         tally = _tally(json.loads(read_small(stores, uri, _MAX_BYTES)))
         if tally is not None:
@@ -115,14 +115,14 @@ def read_task_progress(stores: Stores, uri: str, *, blocks: int, size: int) -> T
 
 
 def write_progress(stores: Stores, submission: Submission, progress: DriverProgress) -> None:
-    """Write what an attempt has read so far, in the place of what it wrote before."""
+    """Write what an attempt has read so far, replacing what it wrote before."""
     fields = asdict(progress.tally) | asdict(progress.application)
     data = sealed(_NAME, fields, secret=submission.secret, bound=submission.spec_hash)
     stores.write_bytes_atomic(_uri(submission), data)
 
 
 def read_progress(stores: Stores, submission: Submission) -> DriverProgress | None:
-    """Return what the application of a submission says it has read; None if it says nothing that can be."""
+    """Return what a submission's application has reported, or None if it has not reported plausible progress."""
     try:
         data = read_small(stores, _uri(submission), _MAX_BYTES)
     except FileMissingError:
@@ -138,7 +138,7 @@ def read_progress(stores: Stores, submission: Submission) -> DriverProgress | No
 
 
 def _tally(fields: dict[str, Any] | None) -> Tally | None:
-    """Return the counts of an object; None unless they can be."""
+    """Return the counts of an object, or None unless they are plausible."""
     if fields is None or fields.keys() != asdict(Tally()).keys():
         return None
     if not all(type(number) is int and 0 <= number < _MOST for number in fields.values()):
@@ -148,12 +148,12 @@ def _tally(fields: dict[str, Any] | None) -> Tally | None:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether people can read a text: what a page shows of it is what it is."""
+    """Return whether a text is readable, so that a page shows it exactly as it is."""
     return len(text) <= _MAX_CHARS and text == printable(text) and " " not in text
 
 
 def _is_page(address: str) -> bool:
-    """Return whether an address is one of a web page, and of nothing else that a link may open."""
+    """Return whether an address is that of a web page, and not of anything else that a link may open."""
     try:
         parts = urlsplit(address)
     except ValueError:

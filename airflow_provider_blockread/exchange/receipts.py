@@ -1,4 +1,4 @@
-"""Receipt files: one Parquet file an attempt, one row a block, in block order. Columns are the fields of `Receipt`."""
+"""Receipt files: one Parquet file per attempt, one row per block, in block order. Columns are `Receipt`'s fields."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEMA = pa.schema(
 
 
 def receipts_batch(receipts: Iterable[Receipt]) -> pa.RecordBatch:
-    """Return receipts as columns, in the order given."""
+    """Return receipts as columns, in the given order."""
     columns = list(zip(*receipts, strict=True)) or [()] * len(SCHEMA)
     return pa.record_batch(
         [pa.array(column, field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
@@ -37,20 +37,20 @@ def receipts_of(columns: Mapping[str, npt.NDArray[np.int64 | np.uint64]]) -> pa.
 
 
 def with_rows_out(receipts: pa.RecordBatch, rows_out: Sequence[int]) -> pa.RecordBatch:
-    """Return receipts with other numbers of rows that came out."""
+    """Return receipts with other numbers of output rows."""
     place = SCHEMA.get_field_index("rows_out")
     return receipts.set_column(place, SCHEMA.field(place), pa.array(rows_out, pa.int64()))
 
 
 class ReceiptLog:
-    """The receipts of a task as they come, one by one or as columns."""
+    """Collects the receipts of a task, one by one or as columns."""
 
     def __init__(self) -> None:
         self._batches: list[pa.RecordBatch] = []
         self._single: list[Receipt] = []
 
     def add(self, receipts: Receipt | pa.RecordBatch) -> None:
-        """Take the next receipt, or several as columns."""
+        """Add the next receipt, or several as columns."""
         if isinstance(receipts, Receipt):
             self._single.append(receipts)
             return
@@ -58,7 +58,7 @@ class ReceiptLog:
         self._batches.append(receipts)
 
     def close(self) -> pa.RecordBatch:
-        """Return all receipts, in the order in which they came."""
+        """Return all receipts, in the order in which they were added."""
         self._end_single()
         return pa.Table.from_batches(self._batches, SCHEMA).combine_chunks().to_batches()[0]
 
@@ -69,7 +69,7 @@ class ReceiptLog:
 
 
 def receipt_sums(batches: Sequence[pa.RecordBatch]) -> Tally:
-    """Return what receipts add up to."""
+    """Return the sums of receipts."""
     table = pa.Table.from_batches(batches, SCHEMA)
     names = ("records", "bad_records", "start", "end")
     records, bad_records, start, end = (pc.sum(table.column(name), min_count=0).as_py() for name in names)

@@ -76,7 +76,7 @@ def write_result(stores: Stores, submission: Submission, result: GroupResult) ->
 
 
 def accept_result(stores: Stores, submission: Submission) -> tuple[GroupResult, str, str]:
-    """Return the result that the application of a submission wrote, its file, and the hash by which to read it later.
+    """Return the result that the application of a submission wrote, its file, and the hash to read it with later.
 
     Raises:
         ExchangeError: when it is missing, was written by another program, or is not a result of this version.

@@ -1,8 +1,8 @@
 """Seals: a small JSON object with an HMAC-SHA-256 of its content, under a secret that data and foreign files lack.
 
 An object is stored under its name, beside the seal: `{"failure": {...}, "seal": "<64 hex digits>"}`. The HMAC covers
-the name, what the object is bound to (such as the hash of a specification), and the object. With an empty secret a seal
-binds but does not prove: every reader of what it is bound to can make one.
+the name, what the object is bound to (such as the hash of a specification), and the object. With an empty secret, a
+seal binds but does not prove: anybody who can read what it is bound to can make one.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ def sealed(name: str, fields: Mapping[str, Any], *, secret: str, bound: str) -> 
     Args:
         name: the kind of object, so that a seal of one kind is not valid for another.
         fields: the object, of JSON values.
-        secret: shared with its readers.
+        secret: a secret shared with the object's readers.
         bound: what the object belongs to.
     """
     return json.dumps({name: fields, "seal": _seal(name, fields, secret, bound)}, indent=1, sort_keys=True).encode()
 
 
 def unsealed(name: str, data: bytes, *, secret: str, bound: str) -> dict[str, Any] | None:
-    """Return the object, if it was sealed with this name, secret and `bound`; None for anything else."""
+    """Return the object if it was sealed with this name, secret and `bound`, or None for anything else."""
     found = fields_of(name, data)
     if found is None:
         return None
     fields, seal = found
     try:
         expected = _seal(name, fields, secret, bound)
-    except RecursionError:  # nested deeper than any of ours
+    except RecursionError:  # nested more deeply than any object of ours
         return None
     return fields if hmac.compare_digest(expected, seal) else None
 
 
 def fields_of(name: str, data: bytes) -> tuple[dict[str, Any], str] | None:
-    """Return an object and its unchecked seal, for data whose hash was checked; None for anything else."""
+    """Return an object and its unchecked seal, for data whose hash was checked, or None for anything else."""
     try:
         parsed = json.loads(data)
     except (ValueError, RecursionError):

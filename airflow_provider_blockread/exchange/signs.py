@@ -1,7 +1,7 @@
-"""Small files by which Airflow's side and a driver on a cluster know of each other, in the folder of a job.
+"""Small files in the folder of a job through which Airflow's side and a driver on a cluster communicate.
 
-The driver keeps changing its sign of life, and ends when it finds a stop file. A stop is bound to the job specification
-that was submitted, so one for another attempt is never mistaken for it.
+The driver keeps changing its sign of life, and ends when it finds a stop file. A stop file is bound to the job
+specification that was submitted, so that a stop file for another attempt has no effect.
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ _NAME = "stop"
 
 
 def write_stop(stores: Stores, submission: Submission, why: str) -> None:
-    """Let the driver of a submission end, now or as soon as it starts."""
+    """Make the driver of a submission end, now or as soon as it starts."""
     data = sealed(_NAME, {"why": why}, secret=submission.secret, bound=submission.spec_hash)
     stores.write_bytes_atomic(f"{submission.folder}/{STOP_NAME}", data)
 
 
 def read_stop(stores: Stores, submission: Submission) -> str | None:
-    """Return why the driver of a submission must end; None while it must not."""
+    """Return why the driver of a submission must end, or None while it may continue."""
     data = _content(stores, f"{submission.folder}/{STOP_NAME}")
     fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash)
     return None if fields is None else str(fields.get("why"))
 
 
 def write_sign(stores: Stores, submission: Submission, sign: str) -> None:
-    """Leave a sign of life, in the place of the one before."""
+    """Write a sign of life, replacing the previous one."""
     stores.write_bytes_atomic(f"{submission.folder}/{SIGN_NAME}", sign.encode())
 
 
 def read_sign(stores: Stores, submission: Submission) -> str:
-    """Return the newest sign of life; empty before the first one."""
+    """Return the newest sign of life, or an empty string before the first one."""
     return _content(stores, f"{submission.folder}/{SIGN_NAME}").decode("utf-8", "replace")
 
 
 def _content(stores: Stores, uri: str) -> bytes:
-    """Return the content of a small file; nothing where something else is."""
+    """Return the content of a small file, or no bytes if something else is there."""
     try:
         return read_small(stores, uri)
     except SourceError:

@@ -1,9 +1,9 @@
 """State files: the states in which blocks are entered, found once by a scan and kept with the window.
 
-Sealed JSON: `states` maps block numbers to states. They follow from the manifest and the format, which are in the
-file's name, and the seal is bound to that name: every writer writes the same. If the seal has no secret, the proof
-refuses forged states: each block finds its exit state from its own records, and the next block must have been entered
-in that state.
+Sealed JSON: `states` maps block numbers to states. They are determined by the manifest and the format, which are in the
+file's name, to which the seal is bound: every writer writes the same. If the seal has no secret, the proof refuses
+forged states: each block finds its exit state from its own records, and the next block must have been entered in that
+state.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MOST_BYTES = 2**28  # ten million blocks
 
 
 def write_states(stores: Stores, uri: str, states: Mapping[int, int], *, secret: str) -> None:
-    """Keep the entry states of blocks, by block number, sealed under the window's secret."""
-    named = {str(number): int(state) for number, state in states.items()}  # may be numpy's
+    """Write the entry states of blocks, by block number, sealed with the window's secret."""
+    named = {str(number): int(state) for number, state in states.items()}  # they may be numpy integers
     stores.write_bytes_atomic(uri, sealed(_NAME, named, secret=secret, bound=uris.name_of(uri)))
 
 
 def read_states(stores: Stores, uri: str, *, secret: str) -> dict[int, int] | None:
-    """Return the entry states that were kept; None if there are none with a valid seal: then scan again."""
+    """Return the stored entry states, or None if there are none with a valid seal, and a new scan is needed."""
     try:
         data = read_small(stores, uri, _MOST_BYTES)
     except FileMissingError:
@@ -43,7 +43,7 @@ def read_states(stores: Stores, uri: str, *, secret: str) -> dict[int, int] | No
 
 
 def require_states(stores: Stores, uri: str, *, secret: str) -> dict[int, int]:
-    """Return the entry states that a scan step kept.
+    """Return the entry states that a scan step stored.
 
     Raises:
         ExchangeError: when they are missing or were changed.
