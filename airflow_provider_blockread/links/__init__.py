@@ -1,1 +1,1 @@
-"""Links from tasks to what they worked on."""
+"""Links of tasks to what they worked on."""

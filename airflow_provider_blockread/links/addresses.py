@@ -9,16 +9,16 @@ from airflow.sdk.configuration import conf
 from airflow_provider_blockread.hooks.ledger import LedgerHook
 
 PREFIX = "/blockread"
-"""Where the pages are mounted, below the path of Airflow's own."""
+"""Where the pages are mounted, below the path of Airflow's own pages."""
 
 
 def base_path() -> str:
-    """Return the path of Airflow's own pages, without a slash at its end."""
+    """Return the path of Airflow's own pages, without a trailing slash."""
     return urlsplit(str(conf.get("api", "base_url", fallback="/"))).path.rstrip("/")
 
 
 def with_host(address: str) -> str:
-    """Return an address on this server as one from anywhere, if `[api] base_url` says where the server is."""
+    """Return the absolute address for one on this server, if `[api] base_url` says where the server is."""
     return urljoin(str(conf.get("api", "base_url", fallback="")), address)
 
 
@@ -29,7 +29,7 @@ def shown_ledgers() -> list[str]:
 
 
 def window_page(ledger_conn_id: str | None, window: str) -> str:
-    """Return the address of a window's page, empty where the pages do not show its ledger."""
+    """Return the address of a window's page, or an empty string if the pages do not show its ledger."""
     ledger = ledger_conn_id or LedgerHook.default_conn_name
     if not window or ledger not in shown_ledgers():
         return ""

@@ -1,6 +1,6 @@
 """Links of a task to the page of its window, to that window's output, and to its Spark application.
 
-Airflow asks for them on the worker, when a try has ended, and keeps the answers.
+Airflow requests them on the worker when a try has ended, and stores them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class WindowLink(BaseOperatorLink):
     name = "Window"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - Airflow's
-        """Return its address, empty where the task has no window, or one of a ledger that the pages do not show."""
+        """Return its address; empty if the task has no window, or the pages do not show the window's ledger."""
         return window_page(getattr(operator, "ledger_conn_id", None), _window(operator).get("window", ""))
 
 
@@ -34,7 +34,7 @@ class OutputLink(WindowLink):
     name = "Output"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Return its address, empty as for `WindowLink`."""
+        """Return its address; empty as for `WindowLink`."""
         page = super().get_link(operator, ti_key=ti_key)
         return f"{page}#outputs" if page else ""
 
@@ -45,12 +45,12 @@ class SparkLink(BaseOperatorLink):
     name = "Spark"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - Airflow's
-        """Return its address, empty without a history server, or where the application has no id."""
+        """Return its address; empty without a history server, or if the application has no id."""
         return history_page(_application(operator)) if history_page("any") else ""
 
 
 def _window(operator: Any) -> Mapping[str, Any]:  # noqa: ANN401 - one of ours
-    """Return the window's reference; a plan has it once it has run."""
+    """Return the window's reference, which a plan has once it has run."""
     found = getattr(operator, "planned", None) or getattr(operator, "window", None)
     return found if isinstance(found, Mapping) else {}
 

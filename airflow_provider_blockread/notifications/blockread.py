@@ -1,4 +1,4 @@
-"""Post to a chat what people must know of a window: a failed proof, bad records, a missed deadline."""
+"""Posts to a chat what people must know about a window: a failed proof, bad records, a missed deadline."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 10.0
 _MAX_CHARS = 3000
-# What would be a mention, a link or markup in a chat is none in a name of a file.
+# Characters in names of files that would be a mention, a link or markup in a chat are replaced.
 _HARMLESS = str.maketrans("<>[]@`*~|#", "‹›［］＠'∗∼¦＃")  # noqa: RUF001 - that is the point
-_ADDRESS = re.compile(r"://|\bwww\.", re.IGNORECASE)  # of which chats make links by themselves
+_ADDRESS = re.compile(r"://|\bwww\.", re.IGNORECASE)  # which chats turn into links
 
 
 class BlockReadNotifier(BaseNotifier):
     """Posts `{"text": ...}` to a chat's webhook when a window fails its proof or has bad records.
 
     Give it to the tasks of a task group, as in `default_args={"on_failure_callback": notifier, "on_success_callback":
-    notifier, "on_skipped_callback": notifier}`; it is silent about all else that happens. With `AsyncCallback`, it
-    posts that a deadline was missed. No record is ever quoted.
+    notifier, "on_skipped_callback": notifier}`; it does not post anything else. With `AsyncCallback`, it posts that a
+    deadline was missed. Records are never quoted.
 
     :param conn_id: the connection whose password is the webhook's address; Airflow masks it in logs.
     :param bad_records: how many bad records a published window may have without a post.
@@ -44,7 +44,7 @@ class BlockReadNotifier(BaseNotifier):
         self.bad_records = bad_records
 
     def notify(self, context: Context) -> None:
-        """Post what people must know about a task's outcome, if there is anything."""
+        """Post what people must know about a task's outcome, if anything."""
         text = self.text(context)
         if text:
             address = _address(BaseHook.get_connection(self.conn_id))
@@ -61,7 +61,7 @@ class BlockReadNotifier(BaseNotifier):
                 (await client.post(address, json={"text": _harmless(text)})).raise_for_status()
 
     def text(self, context: Context) -> str:
-        """Return what to post about a task's end; empty for nothing."""
+        """Return what to post about a task's end, or an empty string for nothing."""
         found: Any = context
         error, published = found.get(FAILED), found.get(PUBLISHED)
         if isinstance(error, ProofError | RecordError):
@@ -72,7 +72,7 @@ class BlockReadNotifier(BaseNotifier):
 
     @contextmanager
     def _logging_refusals(self) -> Iterator[None]:
-        """Log an error of the body, which fails nothing else, without its text: it may quote the address."""
+        """Log an error of the body instead of raising it, and without its text, which may quote the address."""
         try:
             yield
         except httpx.HTTPStatusError as error:

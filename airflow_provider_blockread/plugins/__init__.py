@@ -1,1 +1,1 @@
-"""What this package adds to Airflow's web server: the pages, and tabs where people already are."""
+"""What this package adds to Airflow's web server: the pages, and tabs in Airflow's own pages."""

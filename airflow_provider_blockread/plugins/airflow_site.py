@@ -41,7 +41,7 @@ class AirflowLinks:
     """Addresses of Airflow's own pages, and of Spark's history server.
 
     Args:
-        root: their path, as `base_path` returns it.
+        root: the path of Airflow's pages, as `base_path` returns it.
     """
 
     def __init__(self, root: str) -> None:

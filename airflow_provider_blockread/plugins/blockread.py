@@ -1,6 +1,6 @@
 """The plugin: the pages below `/blockread`, an entry in the navigation, and tabs on DAGs, runs and tasks.
 
-Airflow loads plugins in all of its components. Only the API server asks for a page, and then this file loads them.
+Airflow loads plugins in all of its components. The pages are loaded only when the API server requests one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PagesApp:
-    """The application of the pages, made at the first request."""
+    """The application of the pages, created at the first request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -36,7 +36,7 @@ def _application() -> ASGIApp:
 
 
 def external_views() -> list[dict[str, Any]]:
-    """Return where Airflow shows which page; the names in braces are filled by its interface."""
+    """Return where Airflow shows which page; its interface fills in the names in braces."""
     root = base_path() + PREFIX
     run = "dag_id={DAG_ID}&run_id={RUN_ID}"
     pages = (

@@ -1,4 +1,4 @@
-"""The stores and catalogs of a ledger's windows, with what Airflow's connections hold of them."""
+"""The stores and catalogs of a ledger's windows, opened with Airflow's connections."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _AGAIN_S = 30.0  # before the ledger is asked again for places that it does not 
 
 
 class ConnectedAccess(Mapping[str, Mapping[str, str]]):
-    """What the connections of catalogs and databases hold; each is asked for when a page needs it, and not kept."""
+    """The fields of the connections of catalogs and databases, which are read when a page needs them, and not kept."""
 
     def __getitem__(self, conn_id: str) -> Mapping[str, str]:
-        """Return what a connection holds.
+        """Return the fields of a connection.
 
         Raises:
-            OptionsError: when there is none.
+            OptionsError: when the connection does not exist.
         """
         if not conn_id:  # of a sink that names none
             raise KeyError(conn_id)
         return access_by(connection_of(conn_id))
 
     def __iter__(self) -> Iterator[str]:
-        """Name none: they are not known before they are asked for."""
+        """Yield nothing, since connections are not known before they are requested."""
         return iter(())
 
     def __len__(self) -> int:
-        """Count those that are named."""
+        """Return 0, as nothing is yielded."""
         return 0
 
 
@@ -53,7 +53,7 @@ class ConnectedStores(Stores):
         self._asked_at = float("-inf")
 
     def remote(self, uri: str) -> tuple[FsspecStore, str]:
-        """Return the store of a URI that is not of the local disk; see `Stores.remote`."""
+        """Return the store of a URI that is not on the local disk; see `Stores.remote`."""
         place = uris.canonical(uri)
         if not any(uris.relative_to(place, root) is not None for root in self._credentials):
             self._learn()
@@ -72,6 +72,6 @@ class ConnectedStores(Stores):
     def _add(self, source: FileSource | None, options: GenerationOptions | None) -> None:
         try:
             found = credentials_for(source, options.sink if options else None)
-        except OptionsError:  # its connection is gone: only this feed's pages lack it
+        except OptionsError:  # the connection is gone, which affects only this feed's pages
             return
         self._credentials |= {uris.canonical(root): dict(given) for root, given in found.items()}

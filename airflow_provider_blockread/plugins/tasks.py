@@ -1,4 +1,4 @@
-"""Runs of Airflow: when the next ones begin, and tasks that read a window again, cleared from its plan on."""
+"""Airflow runs: when the next ones begin, and how tasks are cleared, from the plan on, to read a window again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AirflowSchedules:
     """When the scheduler starts runs of DAGs."""
 
     def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:
-        """Return when the next run of each DAG begins that has a schedule of times; None for a DAG that is paused."""
+        """Return, for each DAG with a schedule of times, when its next run begins; None for a paused DAG."""
         planned = DagModel.next_dagrun_create_after
         with create_session() as session:
             rows = session.query(DagModel.dag_id, DagModel.is_paused, planned)
@@ -33,16 +33,16 @@ class AirflowTasks:
     """Clears tasks of runs, as Airflow's own pages do, with an entry in its audit log."""
 
     def refusal(self, again: Again) -> str:
-        """Return why the tasks cannot be cleared now; empty if they can."""
+        """Return why the tasks cannot be cleared now, or an empty string if they can."""
         with create_session() as session:
             found = _found(again, session)
         return found if isinstance(found, str) else ""
 
     def clear(self, again: Again, who: str, begin: Callable[[int], object]) -> None:
-        """Clear the tasks, once `begin` has returned, which gets the clear number that the run will have.
+        """Clear the tasks after calling `begin` with the clear number that the run will have.
 
         Raises:
-            HTTPException: 409 when they cannot be cleared any more.
+            HTTPException: 409 when they can no longer be cleared.
         """
         with create_session() as session:
             found = _found(again, session, locked=True)

@@ -1,4 +1,4 @@
-"""Airflow's users as visitors of the pages: its auth manager decides about each of them."""
+"""Airflow's users as visitors of the pages: Airflow's auth manager decides about their rights."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from airflow_provider_blockread.pages.site import FeedRef
 
 
 async def airflow_user(request: Request) -> AirflowUser:
-    """Return who asks, by the token or cookie of Airflow's own pages.
+    """Return the user of a request, from the token or cookie of Airflow's own pages.
 
     Raises:
-        HTTPException: 401 when nobody is signed in, 403 when the token is not one of Airflow's.
+        HTTPException: 401 when nobody is signed in, 403 when the token is not from Airflow.
     """
     user = await get_user(request, None, await bearer_scheme(request))
     return AirflowUser(get_auth_manager(), user)
 
 
 class AirflowUser:
-    """A user of Airflow. What concerns a feed needs the right to it on every DAG whose runs used the feed.
+    """A user of Airflow. For a feed, the user needs the corresponding right on every DAG whose runs used the feed.
 
-    A feed that no DAG used is for those who may edit the connection of its ledger: they could read and change all of it
-    without these pages.
+    A feed that no DAG used is for users who may edit the connection of its ledger: they could read and change
+    everything in it without these pages.
     """
 
     def __init__(self, manager: BaseAuthManager[BaseUser], user: BaseUser) -> None:
@@ -42,7 +42,7 @@ class AirflowUser:
 
     @property
     def name(self) -> str:
-        """The name that Airflow's audit log has, too."""
+        """The user's name, as in Airflow's audit log."""
         return self._user.get_name()
 
     def may_see(self, feed: FeedRef) -> bool:
