@@ -28,7 +28,7 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ArchiveSink
-from airflow_provider_blockread.records.io.seek_table import SeekTable, read_seek_table
+from airflow_provider_blockread.records.io.seek_table import FRAME_BYTES, FrameWriter, read_seek_table
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.members.index import Index, damaged, index_schema, index_uri, parse_index
 from airflow_provider_blockread.records.model import Offsets
@@ -39,8 +39,7 @@ from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, ex
 from airflow_provider_blockread.sinks.text import refused
 from airflow_provider_blockread.storage import Stores, uris
 
-_FRAME_BYTES = 2**20
-_INDEX_ROWS = 2**16  # held in memory before they are written
+_INDEX_ROWS = 2**16  # in memory, before they are written
 _BYTES = pa.large_binary()
 _VALUES = (pa.string(), pa.large_string(), pa.binary(), _BYTES)
 
@@ -186,7 +185,7 @@ class _Archive(StagedFile):
         self._index = pq.ParquetWriter(self._index_file, self._schema, compression="zstd")
         self._rows: list[pa.RecordBatch] = []  # of the index, not written yet
         self._indexed = 0  # rows whose index is written
-        self._frames = None if option.compression == "none" else _Frames(self._file.write)
+        self._frames = None if option.compression == "none" else FrameWriter(self._file.write)
 
     def add(self, values: pa.LargeBinaryArray, labels: pa.RecordBatch) -> int:
         """Append members until the archive is full, and return their number."""
@@ -211,7 +210,7 @@ class _Archive(StagedFile):
             return
         low = 0
         while low < len(places) - 1:
-            high = max(int(np.searchsorted(borders, places[low] + _FRAME_BYTES, side="right")) - 1, low + 1)
+            high = max(int(np.searchsorted(borders, places[low] + FRAME_BYTES, side="right")) - 1, low + 1)
             if places[high] > places[low]:
                 yield data[places[low] : places[high]]
             low = high
@@ -258,33 +257,3 @@ class _Archive(StagedFile):
         for layer in (self._index, self._index_file):
             with contextlib.suppress(pa.ArrowException, OSError, ValueError):
                 layer.close()
-
-
-class _Frames:
-    """Compresses parts into frames: one part of a mebibyte, or several smaller ones, per frame."""
-
-    def __init__(self, write: Callable[[bytes], object]) -> None:
-        self._write = write
-        self._codec = pa.Codec("zstd", 1)
-        self._parts: list[memoryview | bytes] = []
-        self._held = 0  # bytes in parts
-        self._table = SeekTable()
-
-    def write(self, part: memoryview | bytes) -> None:
-        """Compress a part."""
-        self._parts.append(part)
-        self._held += len(part)
-        if self._held >= _FRAME_BYTES:
-            self._end_frame()
-
-    def _end_frame(self) -> None:
-        frame: bytes = self._codec.compress(b"".join(self._parts), asbytes=True)
-        self._write(frame)
-        self._table.add(len(frame), self._held)
-        self._parts, self._held = [], 0
-
-    def close(self) -> None:
-        """Write the last frame and the seek table; an archive of empty files has an empty frame."""
-        if self._held or not self._table.frames:
-            self._end_frame()
-        self._write(self._table.encode())

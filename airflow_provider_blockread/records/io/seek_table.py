@@ -1,9 +1,10 @@
-"""The seek table of the Zstandard Seekable Format: where the frames of a zstd file begin, and how much each holds."""
+"""The Zstandard Seekable Format: zstd frames, and behind them a table of where each begins and how much it holds."""
 
 from __future__ import annotations
 
 import struct
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import BinaryIO
@@ -12,6 +13,9 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.records.io.source import ByteSource
+
+#: Bytes of a frame before compression, about.
+FRAME_BYTES = 2**20
 
 _SKIPPABLE, _SEEKABLE = 0x184D2A5E, 0x8F92EAB1  # magic numbers: at the table's start, and at its end
 _PAIR = struct.Struct("<II")  # magic and length of a skippable frame; or both sizes of a frame
@@ -55,6 +59,37 @@ def read_seek_table(source: ByteSource) -> SeekTable:
             return table
     msg = f"{source.name} does not end with its seek table; restore it, or merge its files again"
     raise SourceError(msg, source.name)
+
+
+class FrameWriter:
+    """Compresses parts into frames, a part of a mebibyte or several smaller ones into each."""
+
+    def __init__(self, write: Callable[[bytes], object]) -> None:
+        """Take what appends to the file."""
+        self._write = write
+        self._codec = pa.Codec("zstd", 1)
+        self._parts: list[memoryview | bytes] = []
+        self._held = 0  # bytes in parts
+        self._table = SeekTable()
+
+    def write(self, part: memoryview | bytes) -> None:
+        """Take a part."""
+        self._parts.append(part)
+        self._held += len(part)
+        if self._held >= FRAME_BYTES:
+            self._end_frame()
+
+    def _end_frame(self) -> None:
+        frame: bytes = self._codec.compress(b"".join(self._parts), asbytes=True)
+        self._write(frame)
+        self._table.add(len(frame), self._held)
+        self._parts, self._held = [], 0
+
+    def close(self) -> None:
+        """Write the last frame and the seek table; an archive of empty files has an empty frame."""
+        if self._held or not self._table.frames:
+            self._end_frame()
+        self._write(self._table.encode())
 
 
 class FrameSource(ByteSource):
