@@ -34,7 +34,7 @@ from airflow_provider_blockread.records.members.index import Index, damaged, ind
 from airflow_provider_blockread.records.model import Offsets
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.protocol import Step, Writer
+from airflow_provider_blockread.sinks.protocol import Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
 from airflow_provider_blockread.sinks.text import refused
 from airflow_provider_blockread.storage import Stores, uris
@@ -98,6 +98,13 @@ class ArchiveDirectory(Directory):
             msg = f"{output.uri} holds {size} bytes, but its index {index.size}; clear the group that wrote it"
             raise ProofError(msg)
         return int(index.members.num_rows)
+
+    def state(self, step: Step, marker: Marker) -> State:
+        """Look where the archive is, and its index: one without the other is not published."""
+        found = super().state(step, marker)
+        if step.action == "remove" or found is State.UNKNOWN or self._stores.exists(index_uri(step.target)):
+            return found
+        return State.NOT_APPLIED if self._stores.exists(index_uri(step.source)) else State.UNKNOWN
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
         """Remove what dead publishers of the window have left here; an archive and its index count as one file."""

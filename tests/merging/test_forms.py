@@ -25,6 +25,7 @@ from airflow_provider_blockread.records import make_format, read_records
 from airflow_provider_blockread.records.io.seek_table import FrameSource
 from airflow_provider_blockread.records.members.index import index_uri
 from airflow_provider_blockread.sinks.names import AttemptName
+from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS, STORES, Bench
 
@@ -197,6 +198,29 @@ def test_an_index_that_is_gone_stops_a_publisher(tmp_path: Path) -> None:
     with pytest.raises(ProofError, match=r"is gone and .* is not published; clear the run from its plan on"):
         bench.apply(bench.steps([file]))
     assert bench.values() == []
+
+
+@pytest.mark.parametrize("clear_number", [0, 1])
+def test_a_half_whose_index_is_lost(tmp_path: Path, clear_number: int) -> None:
+    """The error advises a clear, which takes the half back, reads its files again and publishes all."""
+    pipe = _merged(tmp_path / "to", "plain", {name: name.encode() * 1000 for name in "abc"}, file_bytes=1000)
+    if clear_number:
+        pipe.run()
+    ref = pipe.plan(clear_number=clear_number)
+    pipe.read(ref, clear_number=clear_number)
+    with dying("publish_file", 1), pytest.raises(Died):
+        pipe.commit(ref)
+    before = len(pipe.values())
+    (index,) = (path for path in pipe.work.rglob(".*.index"))
+    index.unlink()
+    with pytest.raises(ProofError, match="clear the run from its plan on"):
+        pipe.commit(ref)
+    done = pipe.run(clear_number=clear_number)
+
+    assert before == 1 + 3 * clear_number
+    assert (done.status, done.generation) == ("published", clear_number + 2)
+    assert pipe.values() == ["a" * 1000, "b" * 1000, "c" * 1000]
+    assert len(list(pipe.out.iterdir())) == 6
 
 
 def test_a_seek_table_is_needed(tmp_path: Path) -> None:
