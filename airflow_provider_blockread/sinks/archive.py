@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -34,7 +35,7 @@ from airflow_provider_blockread.records.members.index import Index, damaged, ind
 from airflow_provider_blockread.records.model import Offsets
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.protocol import Marker, State, Step, Writer
+from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
 from airflow_provider_blockread.sinks.text import refused
 from airflow_provider_blockread.storage import Stores, uris
@@ -99,10 +100,14 @@ class ArchiveDirectory(Directory):
             raise ProofError(msg)
         return int(index.members.num_rows)
 
+    def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
+        """Return a move for each new archive with its index, and then the removals."""
+        return [replace(step, index=index_uri(step.target)) for step in super().steps(new, earlier)]
+
     def state(self, step: Step, marker: Marker) -> State:
         """Look where the archive is, and its index: one without the other is not published."""
         found = super().state(step, marker)
-        if step.action == "remove" or found is State.UNKNOWN or self._stores.exists(index_uri(step.target)):
+        if step.action == "remove" or found is State.UNKNOWN or not step.index or self._stores.exists(step.index):
             return found
         return State.NOT_APPLIED if self._stores.exists(index_uri(step.source)) else State.UNKNOWN
 

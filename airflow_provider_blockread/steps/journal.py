@@ -113,7 +113,7 @@ class Journal:
         marker, files = _marker(self._env, self._window, self._generation, Change.PUBLISH), self.files()
         steps = [(sink, step) for sink in self._sinks for step in sink.steps(files.get(sink.kind, ()), Earlier())]
         moves = [(sink, step) for sink, step in steps if step.kind == sink.kind and step.action == "add"]
-        lost = [step.target for sink, step in moves if sink.state(step, marker) is not State.APPLIED]
+        lost = [found for sink, step in moves if (found := _lost(sink, step, marker))]
         if lost:
             msg = (
                 f"feed {self._window.feed} window {self._window.id}: {lost[0]} is missing or of another size, as"
@@ -187,6 +187,14 @@ def remove_outputs(env: Environment, window: Window) -> int:
     for place in unpublished.keys() - places.keys():
         unpublished[place].sweep(window.id, ())
     return removed
+
+
+def _lost(sink: RecordSink, step: Step, marker: Marker) -> str:
+    """Return which file of a published step is not as it was published, the target or its index; empty if both are."""
+    if sink.state(step, marker) is State.APPLIED:
+        return ""
+    is_whole = bool(step.index) and sink.state(replace(step, index=""), marker) is State.APPLIED
+    return step.index if is_whole else step.target
 
 
 def _made(applied: Applied | None) -> dict[str, str]:

@@ -11,6 +11,7 @@ from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.windows.generations import start_generation
 from airflow_provider_blockread.ledger.windows.groups import claim_group
 from airflow_provider_blockread.ledger.windows.publishing import check_publication, claim_publication
+from airflow_provider_blockread.options import MERGED
 from airflow_provider_blockread.steps import Caller, read
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
@@ -127,6 +128,22 @@ def test_published_files_that_are_gone(here: Pipe, desk: Desk, sink: str, kind: 
     desk.carry_out(message)
 
     assert "is verified: 4 records" in desk.done("windows", "verify", "w")
+
+
+def test_an_index_of_a_published_archive_that_is_gone(here: Pipe, desk: Desk) -> None:
+    """A verification names it, since nothing finds files in the archive any more; the rebuild brings it back."""
+    here.put({"a.txt": b"a1\n", "b.txt": b"b1\n"})
+    here.kind, here.record_format, here.merges = "archive", MERGED, True
+    here.sink_options = {"file_bytes": 3}
+    here.run()
+    assert "is verified: 2 records" in desk.done("windows", "verify", "w")
+    index = next(here.out.glob(".part-*.index"))
+    index.unlink()
+    message = desk.refused("windows", "verify", "w")
+    assert f"{index} is missing or of another size, as 1 of the 2 files that generation 1 published" in message
+    desk.carry_out(message)
+
+    assert "is verified: 2 records" in desk.done("windows", "verify", "w")
 
 
 def test_a_window_that_was_not_planned(two: Pipe, desk: Desk) -> None:
