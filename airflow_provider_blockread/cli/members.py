@@ -103,11 +103,19 @@ def _files(stores: Stores, merged: tuple[str, ...] | list[str]) -> Iterator[str]
         if stores.holds_file(place):
             yield place
             continue
-        found = sorted(uri for uri, _ in stores.list_names(place, FILE_PREFIX))
+        found = list(_inside(stores, place))
         if not found:
             msg = f"{place} is no file and holds no merged files ({FILE_PREFIX}*); name one, or the folder of a merge"
             raise SourceError(msg, place)
         yield from found
+
+
+def _inside(stores: Stores, folder: str) -> Iterator[str]:
+    """Yield the merged files in a folder, and in those of partitions below it, in order."""
+    yield from sorted(uri for uri, _ in stores.list_names(folder, FILE_PREFIX))
+    for partition in sorted(stores.list_folders(folder)):
+        if "=" in uris.name_of(partition):
+            yield from _inside(stores, partition)
 
 
 @contextmanager

@@ -172,7 +172,7 @@ def merging(sink: Sink, policies: Policies = Policies()) -> GenerationOptions:
     """Return the options of a generation that merges files: each file is a row, with its name and its time.
 
     Raises:
-        OptionsError: when the sink cannot store a file's name and time.
+        OptionsError: when the sink has no place for them, or would keep each apart.
     """
     return GenerationOptions(sink=_naming(sink), record_format=MERGED, policies=policies, merges=True)
 
@@ -184,6 +184,13 @@ def _naming(sink: Sink) -> Sink:
         msg = (
             f"{sink.kind}: merged files need a place for their names and times; choose an archive, or a sink with"
             " columns, as parquet"
+        )
+        raise OptionsError(msg)
+    plain = [partition.column for partition in sink.partitions if partition.is_plain]
+    if apart := next((column for column in plain if column in FILE_COLUMNS), ""):
+        msg = (
+            f"{sink.kind}: partition_by {apart!r} would keep every file apart, so that nothing is merged; partition by"
+            " a column that many files share, such as _window"
         )
         raise OptionsError(msg)
     return replace(sink, audit=tuple(dict.fromkeys((*FILE_COLUMNS, *sink.audit))))

@@ -61,6 +61,25 @@ def test_members_are_listed(merged: Pipe, monkeypatch: pytest.MonkeyPatch) -> No
     assert all(merged.uri(name) in table for name in _FILES)
 
 
+def test_members_in_folders_of_partitions_are_found(tmp_path: Path) -> None:
+    """From the folder of the merge, or from one of its partitions."""
+    pipe = Pipe(
+        tmp_path,
+        ReadHere(),
+        sink_options={"audit": ("_file", "_modified"), "path_columns": ("day",), "partition_by": ("_window", "day")},
+        record_format=MERGED,
+        merges=True,
+    )
+    pipe.put({"day=1/a": b"a", "day=2/b": b"b", "day=2/c": b"c"})
+    pipe.run()
+    (window,) = pipe.out.iterdir()
+
+    assert call("list", pipe.out, "--json").stdout.count('"file"') == 3
+    assert call("cat", pipe.out, "c").stdout_bytes == b"c"
+    assert call("extract", window / "day=2", "--to", tmp_path / "to", "--base", pipe.uri("day=2")).exit_code == 0
+    assert sorted(path.name for path in (tmp_path / "to").iterdir()) == ["b", "c"]
+
+
 @pytest.mark.parametrize("command", ["list {}", "cat {} a", "extract --to out {}"])
 @pytest.mark.parametrize("name", ["missing", "empty"])
 def test_a_folder_without_merged_files_is_refused(tmp_path: Path, command: str, name: str) -> None:

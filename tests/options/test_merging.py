@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import ArchiveSink, ParquetSink, TextSink, merging
+from airflow_provider_blockread.options import ArchiveSink, DeltaSink, ParquetSink, TextSink, merging
 
 
 def test_names_and_times_are_added_once() -> None:
@@ -23,6 +23,15 @@ def test_a_sink_without_columns_is_refused() -> None:
         merging(TextSink("out"))
     merging(ParquetSink("out"))
     merging(ArchiveSink("out"))
+
+
+@pytest.mark.parametrize("column", ["_file", "_modified"])
+def test_partitions_of_one_file_are_refused(column: str) -> None:
+    """A folder for each file is no merge, and its files would lack the column; a column that files share is taken."""
+    for sink in (ParquetSink, DeltaSink):
+        with pytest.raises(OptionsError, match=f"partition_by '{column}' would .*; partition by .*, such as _window"):
+            merging(sink("out", partition_by=("_window", column)))
+    assert merging(ParquetSink("out", partition_by=("_window",))).sink.inner_folder == "_window=0/"
 
 
 def test_a_task_reads_what_a_merged_file_holds() -> None:

@@ -83,6 +83,11 @@ OPTIONS_SIDE: list[Entry] = [
         "or a sink with columns",
         "tests/options/test_merging.py::test_a_sink_without_columns_is_refused",
     ),
+    Remedy(
+        "options/read.py",
+        "that many files share",
+        "tests/options/test_merging.py::test_partitions_of_one_file_are_refused",
+    ),
     Remedy("options/sinks.py", "must name a directory", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/tables.py", "with its namespace", f"{_ICEBERG}::test_what_a_table_needs"),
     Remedy("options/tables.py", "work_uri must name a folder, as", f"{_ICEBERG}::test_what_a_table_needs"),
