@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ import click
 
 from airflow_provider_blockread.cli.options.shared import json_option
 from airflow_provider_blockread.cli.terminal.printing import print_json, print_table
-from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.errors import SourceError, shell_word
 from airflow_provider_blockread.options import Members
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.records.format import PARQUET, codec_of
@@ -71,10 +71,13 @@ def cat_member(merged: str, name: str) -> None:
         for number, member in enumerate(_listed(stores, uri))
         if member.file is not None and f"/{member.file}".endswith(f"/{name}")
     ]
-    if len(found) != 1:
+    found = [one for one in found if one[2].file == name] or found  # a whole name may be the end of another one
+    if len({member.file for *_, member in found}) != 1:
         msg = f"{merged} holds {len(found)} files named {name!r}; choose one that `blockread members list` names"
         raise SourceError(msg, merged)
-    uri, number, _ = found[0]
+    uri, number, member = found[0]
+    if len(found) > 1:
+        raise _doubled(str(member.file), uri, found[1][0])
     click.echo(_content(stores, uri, number), nl=False)
 
 
@@ -84,14 +87,15 @@ def cat_member(merged: str, name: str) -> None:
 @click.argument("merged", nargs=-1, required=True)
 def extract_members(merged: tuple[str, ...], target: Path, base: str) -> None:
     """Write all files in MERGED files, or in those of a folder, below DIR, by their names without the scheme."""
-    stores, written = Stores(), 0
+    stores = Stores()
+    files = list(dict.fromkeys(_files(stores, merged)))
     below = uris.canonical(base).rstrip("/") + "/" if base else ""
-    for uri in _files(stores, merged):
+    count = _require_places(_names(stores, files, below), target, below)
+    for uri in files:
         for member, content in _contents(stores, uri):
             if member.file is not None and member.file.startswith(below):
-                _write(target, member.file.removeprefix(below), member, content)
-                written += 1
-    click.echo(f"{plural(written, 'file')} written below {target}")
+                _write(target, _place(target, member.file, below, uri), member, content)
+    click.echo(f"{plural(count, 'file')} written below {target}")
 
 
 def _iso(member: Member) -> str | None:
@@ -138,6 +142,18 @@ def _listed(stores: Stores, uri: str) -> Iterator[Member]:
             yield from (Member(*row.values()) for row in rows)
 
 
+def _names(stores: Stores, files: list[str], below: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each member below a base, with the merged file that holds it."""
+    for uri in files:
+        with _opened(stores, uri) as (source, index):
+            names: Iterable[str | None] = ()
+            if isinstance(source, RowSource):
+                names = source.names()
+            elif index is not None:
+                names = index.labels.column("_file").to_pylist()
+            yield from ((name, uri) for name in names if name is not None and name.startswith(below))
+
+
 def _content(stores: Stores, uri: str, number: int) -> bytes:
     """Return the bytes of a member; from an archive, only these bytes are read."""
     with _opened(stores, uri) as (source, index):
@@ -157,12 +173,60 @@ def _contents(stores: Stores, uri: str) -> Iterator[tuple[Member, bytes]]:
                 yield Member(file, modified, merged, chunk.offset + int(chunk.begins[number]), len(content)), content
 
 
-def _write(target: Path, name: str, member: Member, content: bytes) -> None:
-    """Write a file below the target; names and links that lead out of it are refused."""
-    *folders, last = name.partition("://")[2].lstrip("/").split("/") if "://" in name else name.lstrip("/").split("/")
-    if any(part in {"", ".", ".."} or "\0" in part for part in (*folders, last)):
-        msg = f"{member.file!r} in {member.merged} names no place below {target}; write it by `blockread members cat`"
+def _require_places(named: Iterator[tuple[str, str]], target: Path, below: str) -> int:
+    """Return how many members there are, given by name and merged file; each has a place of its own below the target.
+
+    Raises:
+        SourceError: when one has none, or two have the same.
+    """
+    taken: dict[str, tuple[str, str]] = {}
+    for name, uri in named:
+        place = _place(target, name, below, uri)
+        if place in taken:
+            raise _clashing(target, taken[place], (name, uri))
+        taken[place] = (name, uri)
+    for place, found in taken.items():
+        folder = place.rpartition("/")[0]
+        while folder:
+            if folder in taken:  # object stores may have a file and a folder of one name
+                raise _clashing(target, taken[folder], found)
+            folder = folder.rpartition("/")[0]
+    return len(taken)
+
+
+def _clashing(target: Path, one: tuple[str, str], other: tuple[str, str]) -> SourceError:
+    (name, uri), (other_name, other_uri) = one, other
+    if name == other_name:
+        return _doubled(name, uri, other_uri)
+    msg = (
+        f"{name!r} and {other_name!r} cannot both be written below {target}; write one of them by `blockread members"
+        " cat`, and the others with --base"
+    )
+    return SourceError(msg)
+
+
+def _doubled(name: str, uri: str, other_uri: str) -> SourceError:
+    if uri != other_uri:
+        msg = f"{uri} and {other_uri} both hold {name!r}; name one of these merged files instead of their folder"
+        return SourceError(msg, uri)
+    command = f"blockread run {shell_word(uri)} --format members --format-option encoding=binary"
+    msg = f"{uri} holds {name!r} more than once; read all that is in it by `{command}`, with an --output of your choice"
+    return SourceError(msg, uri)
+
+
+def _place(target: Path, name: str, below: str, merged: str) -> str:
+    """Return the path of a member below the target, which is nowhere else."""
+    rest = name.removeprefix(below)
+    place = (rest.partition("://")[2] if "://" in rest else rest).lstrip("/")
+    if any(part in {"", ".", ".."} or "\0" in part for part in place.split("/")):
+        msg = f"{name!r} in {merged} names no place below {target}; write it by `blockread members cat`"
         raise SourceError(msg)
+    return place
+
+
+def _write(target: Path, path: str, member: Member, content: bytes) -> None:
+    """Write a file below the target, and nowhere else: no link leads out of it."""
+    *folders, last = path.split("/")
     place = target
     try:
         place.mkdir(parents=True, exist_ok=True)

@@ -12,8 +12,10 @@ from click.testing import CliRunner, Result
 
 from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.options import MERGED
+from airflow_provider_blockread.options import MERGED, Selection
 from tests.pipeline.make import Pipe, ReadHere
+from tests.remedies.advice import commands
+from tests.remedies.desk import without_spark
 
 _FILES = {"a/one.xml": b"\x00one\xff", "a/two.xml": b"two" * 400_000, "b/one.xml": b"", "c": b"c", "d": b"d" * 99}
 _FORMS = {
@@ -43,6 +45,20 @@ def merged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def call(*arguments: object) -> Result:
     """Return the result of `blockread members`."""
     return CliRunner().invoke(blockread, ["members", *map(str, arguments)])
+
+
+def refused(*arguments: object) -> str:
+    """Return the message of an error in which `blockread members` ends."""
+    found = call(*arguments).exception
+    assert isinstance(found, SourceError)
+    return str(found)
+
+
+def parquet(path: Path, names: list[str]) -> Path:
+    """Return a merged file of these names, whose contents are their numbers."""
+    values = [b"%d" % number for number in range(len(names))]
+    pq.write_table(pa.table({"value": pa.array(values), "_file": names}), path)
+    return path
 
 
 def test_members_are_listed(merged: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,6 +131,63 @@ def test_all_members_are_written_below_a_folder(merged: Pipe, tmp_path: Path) ->
     assert some.stdout.startswith("2 files written")
     assert sorted(path.name for path in (tmp_path / "some").iterdir()) == ["one.xml", "two.xml"]
     assert "choose an empty folder" in str(again)
+
+
+@pytest.mark.parametrize("form", _FORMS)
+def test_two_versions_of_a_file_are_told_apart(tmp_path: Path, form: str) -> None:
+    """In different merged files: nothing is written from their folder, and either version from its own file."""
+    kind, options = _FORMS[form]
+    pipe = Pipe(tmp_path, ReadHere(), kind=kind, sink_options=options, record_format=MERGED, merges=True)
+    pipe.selection = Selection(on_modified="add")
+    for window, content in (("one", b"old"), ("two", b"newer")):
+        pipe.put({"a": content, window: b""})
+        pipe.run(window)
+    messages = [
+        refused("cat", pipe.out, pipe.uri("a")),
+        refused("extract", pipe.out, "--to", tmp_path / "all"),
+    ]
+    found = [message.partition("; name one of these merged files")[0].split() for message in messages]
+    merged = {words[0]: words[2] for words in found}
+
+    assert not (tmp_path / "all").exists()
+    assert len({*merged, *merged.values()}) == 2
+    for number, uri in enumerate((*merged, *merged.values())):
+        content = call("cat", uri, pipe.uri("a")).stdout_bytes
+        assert content in {b"old", b"newer"}
+        assert call("extract", uri, "--to", tmp_path / f"{number}", "--base", pipe.source).exit_code == 0
+        assert (tmp_path / f"{number}" / "a").read_bytes() == content
+
+
+def test_records_of_one_name_are_read_as_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of a file that was read in records, which no name tells apart."""
+    without_spark(monkeypatch)
+    monkeypatch.setenv("BLOCKREAD_STATE", f"sqlite:///{tmp_path}/ledger.db")
+    merged = parquet(tmp_path / "it's merged.parquet", ["file:///a", "file:///a"])
+    message = refused("cat", merged, "a")
+    assert message == refused("extract", merged, "--to", tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+    (command,) = commands(message)
+    ran = CliRunner().invoke(blockread, [*command, "--output", f"{tmp_path}/out"])
+
+    assert ran.exit_code == 0, ran.output
+    assert pq.read_table(tmp_path / "out").column("value").to_pylist() == [b"0", b"1"]
+
+
+def test_names_that_differ_and_have_one_place(tmp_path: Path) -> None:
+    """Of two stores, or a file and a folder of one name: nothing is written, and each in turn can be."""
+    for name, names in (("stores", ["s3://b/x", "gs://b/x"]), ("folder", ["s3://b/x", "s3://b/x/y"])):
+        merged = parquet(tmp_path / f"{name}.parquet", names)
+        message = refused("extract", merged, "--to", tmp_path / name)
+        assert f"{names[0]!r} and {names[1]!r} cannot both be written below" in message
+        assert not (tmp_path / name).exists()
+        assert call("cat", merged, names[0]).stdout_bytes == b"0"
+        assert call("extract", merged, "--to", tmp_path / name, "--base", names[1].rpartition("/")[0]).exit_code == 0
+        assert (tmp_path / name / names[1][-1]).read_bytes() == b"1"
+
+
+def test_a_whole_name_is_taken_before_the_end_of_another(tmp_path: Path) -> None:
+    """What the list names can be named."""
+    assert call("cat", parquet(tmp_path / "x.parquet", ["a/one", "one"]), "one").stdout_bytes == b"1"
 
 
 @pytest.mark.parametrize(

@@ -44,11 +44,23 @@ class RowSource(ByteSource):
             raise damaged(self.name, str(error)) from error
         self.size, self.consumed = total, self._raw.size
 
-    def _read(self) -> Iterator[pa.RecordBatch]:
+    def names(self) -> Iterator[str | None]:
+        """Yield the names alone, without a look at the values.
+
+        Raises:
+            SourceError: when it is not a Parquet file with such columns.
+        """
+        try:
+            for batch in self._read("_file"):
+                yield from batch.column("_file").cast(pa.string()).to_pylist()
+        except pa.ArrowException as error:
+            raise damaged(self.name, str(error)) from error
+
+    def _read(self, *only: str) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(pa.PythonFile(ExactFile(self._raw), mode="r")) as opened:
             names = _columns(opened.schema_arrow, self.name)
             for group in range(opened.num_row_groups):
-                yield from opened.iter_batches(_ROWS, row_groups=[group], columns=names, use_threads=False)
+                yield from opened.iter_batches(_ROWS, row_groups=[group], columns=[*only] or names, use_threads=False)
 
 
 def _columns(schema: pa.Schema, name: str) -> list[str]:

@@ -9,6 +9,7 @@ _DECORATED = f"{_AIRFLOW}/decorators/test_defining.py"
 _EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_file_that_is_excluded"
 _NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
 
+_MEMBERS = "tests/merging/test_members.py"
 _OWN = "tests/airflow/runs/test_own_windows.py"
 CATALOG: list[Entry] = [
     Remedy("operators/base.py", "must be a", f"{_OWN}::test_what_is_no_option_is_refused_where_the_dag_is_parsed"),
@@ -35,17 +36,12 @@ CATALOG: list[Entry] = [
     ),
     Remedy("cli/options/sourcing.py", "--name", f"{_HERE}/test_plans.py::test_several_sources_need_a_name"),
     Remedy("cli/clean.py", "name the SOURCE", f"{_HERE}/test_cleaned.py::test_options_that_belong_together"),
-    Remedy(
-        "cli/members.py",
-        "`blockread members list`",
-        "tests/merging/test_members.py::test_a_member_is_written_as_it_was",
-    ),
-    Remedy("cli/members.py", "members cat`", "tests/merging/test_members.py::test_no_name_leads_out_of_the_target"),
-    Remedy(
-        "cli/members.py",
-        "an empty folder",
-        "tests/merging/test_members.py::test_all_members_are_written_below_a_folder",
-    ),
+    Remedy("cli/members.py", "`blockread members list`", f"{_MEMBERS}::test_a_member_is_written_as_it_was"),
+    Remedy("cli/members.py", "names no place", f"{_MEMBERS}::test_no_name_leads_out_of_the_target"),
+    Remedy("cli/members.py", "an empty folder", f"{_MEMBERS}::test_all_members_are_written_below_a_folder"),
+    Remedy("cli/members.py", "both hold", f"{_MEMBERS}::test_two_versions_of_a_file_are_told_apart"),
+    Remedy("cli/members.py", "more than once", f"{_MEMBERS}::test_records_of_one_name_are_read_as_records"),
+    Remedy("cli/members.py", "cannot both be written", f"{_MEMBERS}::test_names_that_differ_and_have_one_place"),
     Remedy("cli/merge.py", "no meaning", "tests/cli/test_merge.py::test_policies_that_mean_nothing_are_refused"),
     Remedy("cli/records.py", "correct the path", f"{_HERE}/test_commands.py::test_a_file_that_is_not_there"),
     Remedy("cli/options/selecting.py", "--interval", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
