@@ -91,6 +91,10 @@ def extract_members(merged: tuple[str, ...], target: Path, base: str) -> None:
     files = list(dict.fromkeys(_files(stores, merged)))
     below = uris.canonical(base).rstrip("/") + "/" if base else ""
     count = _require_places(_names(stores, files, below), target, below)
+    if below and not count:
+        command = f"blockread members list {' '.join(map(shell_word, merged))}"
+        msg = f"no file in {', '.join(merged)} is below {below}; `{command}` shows their names"
+        raise SourceError(msg)
     for uri in files:
         for member, content in _contents(stores, uri):
             if member.file is not None and member.file.startswith(below):

@@ -133,6 +133,19 @@ def test_all_members_are_written_below_a_folder(merged: Pipe, tmp_path: Path) ->
     assert "choose an empty folder" in str(again)
 
 
+def test_a_base_that_was_mistyped(merged: Pipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused, with the command that shows the names; a folder of these is taken."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    message = refused("extract", merged.out, "--to", tmp_path / "to", "--base", "file:///typo")
+    assert f"no file in {merged.out} is below file:///typo/;" in message
+    assert not (tmp_path / "to").exists()
+    (command,) = commands(message)
+    shown = CliRunner().invoke(blockread, command).stdout
+    folder = next(word for word in shown.split() if word.endswith("a/one.xml")).rpartition("/")[0]
+
+    assert call("extract", merged.out, "--to", tmp_path / "to", "--base", folder).stdout.startswith("2 files written")
+
+
 @pytest.mark.parametrize("form", _FORMS)
 def test_two_versions_of_a_file_are_told_apart(tmp_path: Path, form: str) -> None:
     """In different merged files: nothing is written from their folder, and either version from its own file."""

@@ -39,6 +39,7 @@ CATALOG: list[Entry] = [
     Remedy("cli/members.py", "`blockread members list`", f"{_MEMBERS}::test_a_member_is_written_as_it_was"),
     Remedy("cli/members.py", "names no place", f"{_MEMBERS}::test_no_name_leads_out_of_the_target"),
     Remedy("cli/members.py", "an empty folder", f"{_MEMBERS}::test_all_members_are_written_below_a_folder"),
+    Remedy("cli/members.py", "shows their names", f"{_MEMBERS}::test_a_base_that_was_mistyped"),
     Remedy("cli/members.py", "both hold", f"{_MEMBERS}::test_two_versions_of_a_file_are_told_apart"),
     Remedy("cli/members.py", "more than once", f"{_MEMBERS}::test_records_of_one_name_are_read_as_records"),
     Remedy("cli/members.py", "cannot both be written", f"{_MEMBERS}::test_names_that_differ_and_have_one_place"),
