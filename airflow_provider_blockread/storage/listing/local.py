@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections import Counter, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -91,8 +91,9 @@ class LocalListing:
         self._own = own
         self._inside = inside
         self._hold_back = hold_back
-        self._trees: list[tuple[str, str]] = []  # of the links that were followed: target and relative path of the link
-        self._ways: Counter[str] = Counter()  # to each target
+        self._trees: defaultdict[str, list[str]] = defaultdict(
+            list
+        )  # targets: relative paths of links that were followed
         self._waiting: deque[_Followed] = deque()
 
     def files(self, root: str) -> Iterator[FileVersion]:
@@ -108,51 +109,53 @@ class LocalListing:
             real = os.path.realpath(link.path)
             if not self._may_follow(real):  # it led elsewhere when it was found
                 self._hold_back(link.path)
-            elif not self._is_listed(real, self._trees) and not link.leads_back(real):
-                self._count_way(real)
-                self._trees.append((real, link.relative))
+            elif not self._is_listed(real) and not link.leads_back(real):
+                self._trees[real].append(link.relative)
+                self._check_ways(real)
                 yield from self._tree(link, real=real)
 
     def _may_follow(self, real: str) -> bool:
         return self._inside is None or self._inside.holds(real)
 
-    def _count_way(self, real: str) -> None:
-        self._ways[real] += 1
-        if self._ways[real] > _MOST_WAYS:
+    def _check_ways(self, real: str) -> None:
+        if len(self._trees[real]) > _MOST_WAYS:
             msg = (
                 f"{readable_uri(file_uri(real))}: links lead to this folder in more than {_MOST_WAYS:,} ways; exclude"
                 " some of the links by a pattern"
             )
             raise SourceError(msg)
 
-    def _is_listed(self, real: str, trees: Sequence[tuple[str, str]]) -> bool:
-        """Return whether all files of a folder are listed under its own path, or under a link of these trees.
+    def _behind_links(self, real: str, but: str | None) -> Iterator[str]:
+        """Yield the relative paths that links which were followed give to a place, except for one of the links."""
+        tree = real if self._trees else "/"
+        while tree != "/":
+            for relative in self._trees.get(tree, ()):
+                if relative != but:
+                    yield relative + real[len(tree) :]
+            tree = tree.rpartition("/")[0] or "/"
+
+    def _is_listed(self, real: str, but: str | None = None) -> bool:
+        """Return whether all files of a folder are listed under its own path or a link, except for this link.
 
         Where the rules depend on more than names, each file must be looked at.
         """
         if not self._rules.of_names:
             return False
-        within = ((tree, relative) for tree, relative in trees if _is_below(real, tree))
-        return self._own.enter(real) or any(
-            tree == real or self._rules.reaches(relative + real[len(tree) :]) for tree, relative in within
-        )
+        return self._own.enter(real) or any(map(self._rules.reaches, self._behind_links(real, but)))
 
-    def _is_yielded(self, real: str, trees: Sequence[tuple[str, str]]) -> bool:
-        """Return whether a file is listed under its own path, or under a link of these trees."""
-        return self._own.contain(file_uri(real)) or any(
-            _is_below(real, tree) and self._rules.matches(relative + real[len(tree) :]) for tree, relative in trees
-        )
+    def _is_yielded(self, real: str, but: str | None = None) -> bool:
+        """Return whether a file is listed under its own path or under a link, except for this link."""
+        return self._own.contain(file_uri(real)) or any(map(self._rules.matches, self._behind_links(real, but)))
 
     def _tree(self, top: _Followed, *, real: str) -> Iterator[FileVersion]:
         """Yield the files of a tree whose own path is `real`."""
-        before = self._trees[:-1]
         folders = [(top.path, f"{top.relative}/" if top.relative else "")]
         while folders:
             path, relative = folders.pop()
             names, links, inner = self._entries(path)
             prefix, below = child(path, ""), child(real + path[len(top.path) :], "")
             for name in names:
-                is_again = top.relative and not self._rules.marks(name) and self._is_yielded(below + name, before)
+                is_again = top.relative and not self._rules.marks(name) and self._is_yielded(below + name, top.relative)
                 if name in links:
                     link = _Followed(prefix + name, relative + name, (*top.walked, (real, below[:-1])))
                     version = self._behind_link(link, is_again=bool(is_again))
@@ -164,7 +167,7 @@ class LocalListing:
             folders += [
                 (prefix + name, f"{relative}{name}/")
                 for name in entered
-                if not (top.relative and self._is_listed(below + name, before))
+                if not (top.relative and self._is_listed(below + name, top.relative))
             ]
 
     def _entries(self, path: str) -> tuple[list[str], set[str], list[str]]:
@@ -213,7 +216,7 @@ class LocalListing:
             return None
         if is_again or not self._rules.wants(relative):
             return None
-        if not self._rules.marks(name_of(relative)) and self._is_yielded(real, self._trees):
+        if not self._rules.marks(name_of(relative)) and self._is_yielded(real):
             return None
         return _version(path, found)
 
