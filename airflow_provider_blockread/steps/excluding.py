@@ -76,7 +76,7 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
     fate = "waits for a later window" if reason in {"missing", "changed"} else "no later window reads it"
     of = f"generation {number}, so that its records go when that is published" if replaces else "it"
     again = _read_again([group for group in groups if group in done])
-    what = f"now {window_progress(env.ledger, window.id)}; {path} is left out of {of}, and {fate}{again}"
+    what = f"now {window_progress(env.ledger, window.id).dated}; {path} is left out of {of}, and {fate}{again}"
     return Intent(action="exclude", windows=(window_intent(window, what),))
 
 

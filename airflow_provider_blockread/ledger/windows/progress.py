@@ -46,6 +46,12 @@ class Progress:
             return self.state
         return f"{self.state} (last sign of life {age(self.last_sign_at, self.seen_at)})"
 
+    @property
+    def dated(self) -> str:
+        """The same as text, with the time itself: for what a person confirms later, when the age is another one."""
+        heard = "never" if self.last_sign_at is None else f"{self.last_sign_at:%Y-%m-%d %H:%M:%SZ}"
+        return f"{self.state} (last sign of life {heard})" if self.state == "stalled" else self.state
+
     def to_json(self) -> dict[str, str | None]:
         """Return the word and the time of the last heartbeat, in ISO 8601, UTC."""
         heard = self.last_sign_at

@@ -207,7 +207,7 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
         warnings.append(f"this will fail: {error}")
     if latest.state in UNFINISHED and not resumed:
         fate = "is completed first" if latest.state == "publishing" else "is dropped"
-        what += f"; generation {latest.number}, now {window_progress(env.ledger, window.id)}, {fate}"
+        what += f"; generation {latest.number}, now {window_progress(env.ledger, window.id).dated}, {fate}"
     return window_intent(window, what, warnings=tuple(warnings))
 
 
@@ -217,7 +217,7 @@ def _left_alone(env: Environment, window: Window, mine: Generation | None, shown
         return f"done already, as generation {mine.number}"
     if shown is None:
         unpublished = "not published but " if window.state == "open" else ""
-        return f"left alone, since it is {unpublished}{window_progress(env.ledger, window.id)}"
+        return f"left alone, since it is {unpublished}{window_progress(env.ledger, window.id).dated}"
     if window.pruned_at is not None and not env.stores.exists(as_read_by(window, shown).manifest_uri):
         return f"left alone, since it was pruned on {window.pruned_at:%Y-%m-%d} and its plan is gone"
     return ""

@@ -61,19 +61,20 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     begun = _rebuild_of(env, window)
     if begun is not None:
         does = begun.state != "superseded"
-        state = f", now {window_progress(env.ledger, window.id)}, is" if does else " was"
+        state = f", now {window_progress(env.ledger, window.id).dated}, is" if does else " was"
         by = f" by {begun.given_up_by}" if begun.given_up_by else ""
         what = f"generation {begun.number}{state} given up{by}; what is published stays, and so do its files"
         return Intent(action="abandon", windows=(window_intent(window, what, does=does),))
     check_abandoning(env.ledger, window.id)
     last = list_generations(env.ledger, window.id)[-1:]
     groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
-    what = f"now {window_progress(env.ledger, window.id)}; {_files(window, 'pending')}"
+    what = f"now {window_progress(env.ledger, window.id).dated}; {_files(window, 'pending')}"
     done = sum(group.state == "done" for group in groups)
     if done:
         what += f"; {done:,} of {plural(len(groups), 'group')} {'is' if done == 1 else 'are'} read already, for nothing"
     running = [group for group in groups if group.state == "running"]
-    notes = [f"Group {g.ref.group}, {group_progress(g, env.ledger.now())} by {g.owner}, is fenced." for g in running]
+    now = env.ledger.now()
+    notes = [f"Group {g.ref.group}, {group_progress(g, now).dated} by {g.owner}, is fenced." for g in running]
     return Intent(action="abandon", windows=(window_intent(window, what),), notes=(*notes, _KEY))
 
 

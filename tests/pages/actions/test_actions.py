@@ -11,10 +11,12 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.schema.upkeep_tables import requests
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.exclusions import list_exclusions
 from airflow_provider_blockread.ledger.windows.generations import list_generations
+from airflow_provider_blockread.ledger.windows.groups import claim_group
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.pages.site import Again, NoTasks, Tasks
 from airflow_provider_blockread.steps import plan
@@ -144,6 +146,22 @@ def test_a_token_is_for_one_person_and_for_what_was_shown(pipe: Pipe) -> None:
     assert [answer.status_code for answer in refused] == [409] * 4
     assert "1 of 1 group is read already" in refused[-1].text
     assert find_withdrawal(pipe.env.ledger, window) is None
+
+
+@pytest.mark.parametrize("action", ["abandon", "exclude"])
+def test_what_is_shown_of_a_stalled_window_holds_while_time_passes(pipe: Pipe, action: str) -> None:
+    """The age of the last sign of life is another one when the person confirms; nothing else has changed."""
+    window, client = pipe.plan().window, _client(pipe)
+    group = GroupRef(window=window, generation=1, group=0)
+    claim_group(pipe.env.ledger, group, owner="gone", clear_number=0, stale_after_s=60)
+    pipe.pass_seconds(67)
+    given = {"path": pipe.uri("b"), "reason": "spoilt"} if action == "exclude" else {}
+    shown = client.get(_path(window, action), params=given).text
+    pipe.pass_seconds(7)
+    done = client.post(_path(window, action), data=_form(shown), headers=OWN)
+
+    assert "now stalled (last sign of life 2026-01-01 00:00:00Z)" in shown
+    assert done.status_code == 200
 
 
 def test_an_action_that_is_not_possible_says_what_is(pipe: Pipe) -> None:
