@@ -32,6 +32,11 @@ class Addresses:
         """Return the address of a window."""
         return f"{self._ledger(ledger)}/windows/{quote(window, safe='')}"
 
+    def action(self, ledger: str, window: str, action: str, **given: str) -> str:
+        """Return the address of an action on a window, with values for the fields of its form."""
+        address = f"{self.window(ledger, window)}/actions/{quote(action, safe='')}"
+        return f"{address}?{urlencode(given)}" if given else address
+
     def live(self, ledger: str, window: str) -> str:
         """Return the address of a window's progress, as JSON."""
         return f"{self.window(ledger, window)}/live"

@@ -206,6 +206,24 @@ def test_the_reader_chooses_light_or_dark_and_it_stays(wide: BrowserContext, sit
     assert _paper(page) == dark
 
 
+def test_an_action_is_sent_once(wide: BrowserContext, lake: Lake, site: str) -> None:
+    """While the server is at work the button is off; then the page says what was done, also after a reload."""
+    page, sent = wide.new_page(), []
+    page.goto(f"{site}{lake.window('second <script>')}/actions/exclude?path={lake.pipe.uri('broken.csv')}&reason=bad")
+    page.on("request", lambda request: sent.append(request) if request.method == "POST" else None)
+    page.evaluate("document.addEventListener('submit', (event) => event.preventDefault(), { once: true })")
+    button = page.get_by_role("button", name="Leave a file out")
+    button.click()
+    off = button.is_disabled()
+    page.evaluate("document.querySelector('form[method=post]').submit()")
+    page.get_by_role("status").wait_for()
+    page.reload()
+
+    assert off
+    assert page.get_by_role("status").inner_text() == "Done."
+    assert len(sent) == 1
+
+
 def test_blocks_and_records_move_without_reload(wide: BrowserContext, lake: Lake, site: str) -> None:
     """While a group is read the page asks for one small JSON; once nothing moves it stops."""
     pipe = lake.pipe

@@ -62,6 +62,7 @@ class Action:
     propose: Callable[[Asked], Proposal]
     perform: Callable[[Asked], object]
     fields: tuple[Field, ...] = ()
+    at_once: bool = True  # False where tasks do it: then nothing to do does not mean that it was done
 
 
 def _propose_excluding(asked: Asked) -> Proposal:
@@ -111,7 +112,7 @@ def _read_again(action: str, title: str, what: str, *fields: Field) -> Action:
 
         asked.tasks.clear(again, asked.who, begin)
 
-    return Action(name=action, title=title, what=what, propose=propose, perform=perform, fields=fields)
+    return Action(name=action, title=title, what=what, propose=propose, perform=perform, fields=fields, at_once=False)
 
 
 def _command(action: str, asked: Asked) -> str:

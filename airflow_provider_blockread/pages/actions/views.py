@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.windows.queries import get_window
@@ -16,14 +16,18 @@ from airflow_provider_blockread.pages.display.commands import with_ledger
 from airflow_provider_blockread.pages.display.troubles import trouble_of
 from airflow_provider_blockread.pages.visit import Visit
 
-_CHANGED = 409
-_ELSE = "What it would do has changed since the page was opened, or that was long ago. Nothing was done."
+_CHANGED, _SEE_OTHER = 409, 303
+_ELSE = "What it would do has changed since the page was opened, or that was long ago. This request did nothing."
+_ALREADY = "This is done already."
 
 
 def propose(visit: Visit) -> Response:
     """Return the page that says what the action will do, with a button that confirms it; or first the action's form."""
     action = _action(visit)
     asked = _asked(visit, action, visit.asked)
+    done = visit.request.query_params.get("what", "")
+    if _tokens(visit).fits(visit.asked("done"), _deed(visit, action, asked, done)):
+        return _page(visit, action, asked, {"done": done})
     if not all(asked.given.values()):
         return _page(visit, action, asked, {})
     try:
@@ -33,7 +37,10 @@ def propose(visit: Visit) -> Response:
 
 
 def perform(visit: Visit) -> Response:
-    """Do what the visitor has seen, according to the token; if it would now do something else, show that instead."""
+    """Do what the token says that the visitor has seen, or show what it would do now, if that is something else.
+
+    What was done is the answer to another address, so that to reload it does not send the form again.
+    """
     action = _action(visit)
     asked = _asked(visit, action, lambda name: str(visit.form.get(name, "")).strip())
 
@@ -41,13 +48,18 @@ def perform(visit: Visit) -> Response:
         return _page(visit, action, asked, {"note": _ELSE}, _CHANGED)
     try:
         proposal = action.propose(asked)
+        if action.at_once and proposal.intent.is_empty:  # a second click, or the form of an older page
+            return _proposed(visit, action, asked, proposal, note=_ALREADY)
         token = str(visit.form.get("token", ""))
         if proposal.command or not _tokens(visit).fits(token, _facts(visit, action, asked, proposal)):
-            return _proposed(visit, action, asked, proposal, note=_ELSE)
+            return _proposed(visit, action, asked, proposal, note=_ELSE, status=_CHANGED)
         action.perform(asked)
     except BlockReadError as error:
         return _impossible(visit, action, asked, error, _CHANGED)
-    return _page(visit, action, asked, {"done": proposal.intent.lines()})
+    done = "; ".join(window.what for window in proposal.intent.windows if window.does)
+    seal = _tokens(visit).make(_deed(visit, action, asked, done))
+    address = visit.to.action(visit.ledger, asked.window.id, action.name, done=seal, what=done)
+    return RedirectResponse(address, _SEE_OTHER)
 
 
 def _impossible(visit: Visit, action: Action, asked: Asked, error: BlockReadError, status: int = 200) -> Response:
@@ -55,12 +67,14 @@ def _impossible(visit: Visit, action: Action, asked: Asked, error: BlockReadErro
     return _page(visit, action, asked, {"trouble": trouble_of(str(error), visit.env.ledger.name)}, status)
 
 
-def _proposed(visit: Visit, action: Action, asked: Asked, proposal: Proposal, *, note: str = "") -> Response:
+def _proposed(
+    visit: Visit, action: Action, asked: Asked, proposal: Proposal, *, note: str = "", status: int = 200
+) -> Response:
     can = not (proposal.intent.is_empty or proposal.command)
     token = _tokens(visit).make(_facts(visit, action, asked, proposal)) if can else ""
     command = with_ledger(proposal.command, visit.env.ledger.name) if proposal.command else ""
     values = {"intent": proposal.intent, "why": proposal.why, "command_line": command, "token": token, "note": note}
-    return _page(visit, action, asked, values, _CHANGED if note else 200)
+    return _page(visit, action, asked, values, status)
 
 
 def _action(visit: Visit) -> Action:
@@ -90,7 +104,7 @@ def _asked(visit: Visit, action: Action, value: Callable[[str], str]) -> Asked:
 
 
 def _page(visit: Visit, action: Action, asked: Asked, values: Mapping[str, Any], status: int = 200) -> Response:
-    empty = {"intent": None, "why": "", "command_line": "", "token": "", "note": "", "trouble": None, "done": None}
+    empty = {"intent": None, "why": "", "command_line": "", "token": "", "note": "", "trouble": None, "done": ""}
     shared = {"action": action, "window": asked.window, "given": asked.given, "ledger": visit.ledger}
     return visit.page("actions/action.html", {**empty, **shared, **values}, status)
 
@@ -98,8 +112,16 @@ def _page(visit: Visit, action: Action, asked: Asked, values: Mapping[str, Any],
 def _facts(visit: Visit, action: Action, asked: Asked, proposal: Proposal) -> list[str]:
     """Return the facts for a token: who does what to which window of which ledger, and what the page says about it."""
     fields = [f"{name}={value}" for name, value in sorted(asked.given.items())]
-    who = [asked.who, visit.env.ledger.uuid, asked.window.id, action.name]
-    return [*who, *fields, *proposal.intent.lines(), *proposal.intent.all_warnings()]
+    return [*_who(visit, action, asked), *fields, *proposal.intent.lines(), *proposal.intent.all_warnings()]
+
+
+def _deed(visit: Visit, action: Action, asked: Asked, done: str) -> list[str]:
+    """Return what the token of a page is made for that says what was done."""
+    return [*_who(visit, action, asked), "done", done]
+
+
+def _who(visit: Visit, action: Action, asked: Asked) -> list[str]:
+    return [asked.who, visit.env.ledger.uuid, asked.window.id, action.name]
 
 
 def _tokens(visit: Visit) -> Tokens:

@@ -40,3 +40,12 @@ document.addEventListener("submit", async (event) => {
     location.assign(address);
   }
 });
+
+// An action is sent once, however long it takes; a page that the browser kept can send it again.
+const sending = () => document.querySelectorAll("form[method=post] button");
+document.addEventListener("submit", (event) => {
+  if (event.target.method === "post") for (const button of event.target.querySelectorAll("button")) button.disabled = true;
+});
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) for (const button of sending()) button.disabled = false;
+});
