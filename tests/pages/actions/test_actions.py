@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -136,6 +137,24 @@ def test_a_file_is_left_out_for_a_reason(pipe: Pipe) -> None:
     assert 'value="&lt;b&gt;spoilt&lt;/b&gt;"' in shown
     assert done.status_code == 200
     assert (left.path, left.reason, left.who) == (pipe.uri("b"), "<b>spoilt</b>", "ann")
+
+
+def test_what_does_not_print_comes_back_as_it_was_given(pipe: Pipe) -> None:
+    """Fields of forms keep characters that pages show escaped; a reason with one is recorded, as it was given."""
+    window, client, odd = pipe.plan().window, _client(pipe), "a\u200b\u00ad\ufeff\u202e<b>"
+    kept = f'value="{odd.replace("<", "&lt;").replace(">", "&gt;")}"'
+    forms = [
+        client.get(_path(window, "exclude"), params={"path": odd}).text,
+        client.get("/search", params={"q": odd}).text,
+        client.get("/ledgers/main/feeds/1", params={"text": odd}).text,
+    ]
+    given = {"path": pipe.uri("b"), "reason": odd}
+    shown = client.get(_path(window, "exclude"), params=given).text
+    client.post(_path(window, "exclude"), data={k: html.unescape(v) for k, v in _form(shown).items()}, headers=OWN)
+    (left,) = list_exclusions(pipe.env.ledger, window, 1, limit=9)
+
+    assert all(kept in form for form in forms)
+    assert left.reason == odd
 
 
 @pytest.mark.parametrize("headers", [{}, {"origin": "http://testserver:81"}, {"sec-fetch-site": "same-site"}], ids=str)
