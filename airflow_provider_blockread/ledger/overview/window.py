@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import String, and_, case, func, literal, select, union, union_all
+from sqlalchemy import String, and_, case, func, literal, or_, select, union, union_all
 
+from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
 from airflow_provider_blockread.ledger.schema.tables import exclusions, file_sums, files
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements, request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.groups import left_out_by
 
 _SHOWN = 100  # rows of each list on a page
 _WORST = (
@@ -45,6 +47,7 @@ class NamedFile(NamedTuple):
 
     id: int
     path: str
+    left_out: bool
 
 
 class FilePiece(NamedTuple):
@@ -151,15 +154,34 @@ def window_files(
         return [WindowFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]
 
 
-def named_files(ledger: Ledger, window: str, text: str, *, limit: int = 10) -> list[NamedFile]:
-    """Return the files of a window whose path occurs in a text, such as the window's error."""
-    holds = literal(text, String).contains(files.c.path)  # a superset: characters of a path may act as wildcards
+def named_files(
+    ledger: Ledger, window: str, text: str, *, generation: int | None = None, limit: int = 10
+) -> list[NamedFile]:
+    """Return the files of a window that a text names by their paths, such as its error; a generation may lack some."""
+    holds = literal(text, String).contains(files.c.path)  # and more: signs of a path may stand for others
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
     columns = select(files.c.id, files.c.path)
     query = union(columns.where(files.c.window_id == window, holds), columns.where(files.c.id.in_(of_parts), holds))
     with ledger.reading() as connection:
-        rows = connection.execute(query.order_by("id").limit(limit))
-        return [NamedFile(*row) for row in rows if row.path in text]
+        rows = [row for row in connection.execute(query.order_by("id").limit(limit)) if row.path in text]
+        mine = exclusions.c.file_id.in_([row.id for row in rows])
+        left = set(connection.scalars(left_out_by(window, generation).where(mine)))
+        return [NamedFile(row.id, row.path, row.id in left) for row in rows]
+
+
+def files_called(ledger: Ledger, window: str, name: str) -> list[str]:
+    """Return the paths of a window's files that a person may mean: the one of this name, or all that end in it.
+
+    A name may be as pages show it, where characters that do not print are escaped.
+    """
+    of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
+    held = or_(files.c.window_id == window, files.c.id.in_(of_parts))
+    with ledger.reading() as connection:
+        paths = dict.fromkeys(connection.scalars(select(files.c.path).where(held, files.c.state != "replaced")))
+    shown = {path: printable(path) for path in paths}
+    whole = [path for path in paths if {name, f"file://{name}"} & {path, shown[path]}]
+    end = f"/{name}"
+    return whole or [path for path in paths if path.endswith(end) or shown[path].endswith(end)]
 
 
 def file_pieces(ledger: Ledger, window: str, *, pieces: int) -> list[FilePiece]:

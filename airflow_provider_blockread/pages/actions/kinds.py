@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from airflow_provider_blockread.errors import shell_word
+from airflow_provider_blockread.errors import OptionsError, shell_word
 from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.overview.window import files_called
 from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.options.upkeep import FILE_STATUSES, WITHDRAWN_FILES
 from airflow_provider_blockread.pages.site import Again, Tasks
@@ -62,17 +63,33 @@ class Action:
     propose: Callable[[Asked], Proposal]
     perform: Callable[[Asked], object]
     fields: tuple[Field, ...] = ()
+    goes_on: bool = False  # whether the window's run is to be cleared after it
     at_once: bool = True  # False where tasks do it: then nothing to do does not mean that it was done
 
 
 def _propose_excluding(asked: Asked) -> Proposal:
-    path = asked.env.stores.canonical(asked.given["path"])
-    return Proposal(intent=propose_excluding(asked.env, asked.window, path, reason=asked.given["reason"]))
+    return Proposal(intent=propose_excluding(asked.env, asked.window, _path(asked), reason=asked.given["reason"]))
 
 
 def _exclude(asked: Asked) -> object:
-    path = asked.env.stores.canonical(asked.given["path"])
-    return exclude(asked.env, asked.window, path, reason=asked.given["reason"], who=asked.who)
+    return exclude(asked.env, asked.window, _path(asked), reason=asked.given["reason"], who=asked.who)
+
+
+def _path(asked: Asked) -> str:
+    """Return the path of the window's file that a person names, by its path or the end of it.
+
+    Raises:
+        OptionsError: when several files have this name.
+    """
+    name = asked.given["path"]
+    found = files_called(asked.env.ledger, asked.window.id, name)
+    if len(found) > 1:
+        held = f"window {asked.window.id} holds {len(found):,} files named {name}"
+        msg = f"{held}; name one by its path, such as {found[0]}"
+        raise OptionsError(msg)
+    # A name of none stays as it is: it is not one of the web server's own folder.
+    is_whole = "://" in name or name.startswith("/")
+    return found[0] if found else asked.env.stores.canonical(name) if is_whole else name
 
 
 def _reading(action: str, asked: Asked) -> Reading:
@@ -140,7 +157,8 @@ ACTIONS = {
             what="Of a window that is not published, or of its rebuild",
             propose=_propose_excluding,
             perform=_exclude,
-            fields=(Field(name="path", label="Path of the file"), Field(name="reason", label="Reason")),
+            fields=(Field(name="path", label="Name or path of the file"), Field(name="reason", label="Reason")),
+            goes_on=True,
         ),
         Action(
             name="abandon",

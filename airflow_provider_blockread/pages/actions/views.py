@@ -9,10 +9,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.ledger.overview.windows import window_row
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.pages.actions.guard import Tokens
 from airflow_provider_blockread.pages.actions.kinds import ACTIONS, Action, Asked, Proposal
 from airflow_provider_blockread.pages.display.commands import with_ledger
+from airflow_provider_blockread.pages.display.next_actions import going_on
 from airflow_provider_blockread.pages.display.troubles import trouble_of
 from airflow_provider_blockread.pages.visit import Visit
 
@@ -27,7 +29,7 @@ def propose(visit: Visit) -> Response:
     asked = _asked(visit, action, visit.asked)
     done = visit.request.query_params.get("what", "")
     if _tokens(visit).fits(visit.asked("done"), _deed(visit, action, asked, done)):
-        return _page(visit, action, asked, {"done": done})
+        return _page(visit, action, asked, {"done": done} | _what_next(visit, action, asked))
     if not all(asked.given.values()):
         return _page(visit, action, asked, {})
     try:
@@ -60,6 +62,15 @@ def perform(visit: Visit) -> Response:
     seal = _tokens(visit).make(_deed(visit, action, asked, done))
     address = visit.to.action(visit.ledger, asked.window.id, action.name, done=seal, what=done)
     return RedirectResponse(address, _SEE_OTHER)
+
+
+def _what_next(visit: Visit, action: Action, asked: Asked) -> dict[str, str]:
+    """Return what is left to do after an action that leaves the rest of the window to its run."""
+    row = window_row(visit.env.ledger, asked.window.id) if action.goes_on else None
+    if row is None:
+        return {}
+    words, command = going_on(row)
+    return {"why": f"To have the rest of the window read, {words}.", "command_line": command}
 
 
 def _impossible(visit: Visit, action: Action, asked: Asked, error: BlockReadError, status: int = 200) -> Response:

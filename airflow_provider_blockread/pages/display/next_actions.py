@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from airflow_provider_blockread.errors import shell_word
+from airflow_provider_blockread.errors import printable, shell_word
 from airflow_provider_blockread.ledger.model import Withdrawal
-from airflow_provider_blockread.ledger.overview.window import WindowDetail
+from airflow_provider_blockread.ledger.overview.window import NamedFile, WindowDetail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.commands import clear_command, run_of, with_ledger
@@ -29,7 +29,8 @@ class NextAction:
     title: str
     effect: str
     command: str = ""
-    action: str = ""  # the action's name; empty if no page does it
+    action: str = ""  # its name; empty where no page does it
+    path: str = ""  # of the file that it is about, as a page shows it
 
     def with_ledger(self, ledger: str) -> NextAction:
         """Return the same with a command that names the ledger."""
@@ -41,7 +42,7 @@ def next_actions(
     row: WindowRow,
     detail: WindowDetail,
     ledger: str,
-    files: Sequence[str] = (),
+    files: Sequence[NamedFile] = (),
     withdrawal: Withdrawal | None = None,
 ) -> list[NextAction]:
     """Return what can be done with a window now; empty if there is nothing left to do.
@@ -64,8 +65,8 @@ def next_actions(
     return [one.with_ledger(ledger) for one in found]
 
 
-def ways_on(row: WindowRow, ledger: str, files: Sequence[str]) -> list[NextAction]:
-    """Return what helps a window that failed or stalled; empty for any other. Arguments as in `next_actions`."""
+def ways_on(row: WindowRow, ledger: str, files: Sequence[NamedFile]) -> list[NextAction]:
+    """Return what helps a window that failed or stalled; nothing for another one. Arguments as above."""
     if row.state not in {"failed", "stalled"}:
         return []
     first = _failed(row, files) if row.state == "failed" else [_taken_over(row)]
@@ -78,14 +79,24 @@ def _wait(row: WindowRow) -> str:
     return _GOES_ON[row.state]
 
 
-def _again(row: WindowRow) -> tuple[str, str]:
-    """Return what makes the window's work continue, in words and, if one is known, as a command."""
+def going_on(row: WindowRow) -> tuple[str, str]:
+    """Return what makes the window's work continue, in words and as a command, where one is known."""
     run = run_of(row)
     return ("clear the run from its plan on", clear_command(run)) if run else ("repeat the command", "")
 
 
-def _failed(row: WindowRow, files: Sequence[str]) -> list[NextAction]:
-    words, command = _again(row)
+def is_left_out(files: Sequence[NamedFile]) -> bool:
+    """Return whether each of the files on which a window failed is left out of it by now; there may be none."""
+    return bool(files) and all(one.left_out for one in files)
+
+
+def _failed(row: WindowRow, files: Sequence[NamedFile]) -> list[NextAction]:
+    words, command = going_on(row)
+    if is_left_out(files):
+        out = (
+            "The file that it failed on is left out" if len(files) == 1 else "The files that it failed on are left out"
+        )
+        return [NextAction(title="Read the rest", effect=f"{out}: {words}.", command=command)]
     effect = f"Correct the file or the options, then {words}; what is read stays read."
     name = shell_word(row.window.id)
     leave = [
@@ -94,14 +105,15 @@ def _failed(row: WindowRow, files: Sequence[str]) -> list[NextAction]:
             effect="Recorded with your name and reason; the rest of the window is read.",
             command=f"blockread windows exclude {name} {shell_word(path)} --reason ...",
             action="exclude",
+            path=printable(path),
         )
-        for path in files[:1]
+        for path in [one.path for one in files if not one.left_out][:1]
     ]
     return [NextAction(title="Fix the cause and read on", effect=effect, command=command), *leave]
 
 
 def _taken_over(row: WindowRow) -> NextAction:
-    words, command = _again(row)
+    words, command = going_on(row)
     effect = f"{words[0].upper()}{words[1:]}: the next attempt takes over from the one that has ended."
     return NextAction(title="Take over", effect=effect, command=command)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_provider_blockread.pages.display.commands import with_ledger
 
@@ -35,6 +35,10 @@ class Trouble:
     lines: str
     excerpt: tuple[ByteLine, ...]
     commands: tuple[str, ...]
+
+    def without_advice(self) -> Trouble:
+        """Return what happened, where what the error advises is done already."""
+        return replace(self, advice="", commands=())
 
 
 def trouble_of(error: str, ledger: str) -> Trouble:

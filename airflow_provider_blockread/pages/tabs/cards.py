@@ -10,7 +10,7 @@ from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.window import named_files
 from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.next_actions import NextAction, ways_on
+from airflow_provider_blockread.pages.display.next_actions import NextAction, is_left_out, ways_on
 from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import Stage, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
@@ -76,13 +76,15 @@ def window_card(found: RunWindow, groups: Iterable[Group]) -> WindowCard:
     """Return the card of a window, as its run's tab shows it."""
     row, name = found.row, found.env.ledger.name
     error = row.error
-    failed = named_files(found.env.ledger, row.window.id, error) if error else []
+    number = row.generation.number if row.generation else None
+    failed = named_files(found.env.ledger, row.window.id, error, generation=number) if error else []
+    trouble = trouble_of(error, name) if error and found.reads_records else None
     return WindowCard(
         found=found,
         stages=stages_of(row),
         bar=_groups_bar(found, list(groups)),
-        trouble=trouble_of(error, name) if error and found.reads_records else None,
-        ways_on=ways_on(row, name, [one.path for one in failed]),
+        trouble=trouble.without_advice() if trouble is not None and is_left_out(failed) else trouble,
+        ways_on=ways_on(row, name, failed),
         left_s=window_left_s(row),
         hides_trouble=bool(error) and not found.reads_records,
     )

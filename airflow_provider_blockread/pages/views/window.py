@@ -25,7 +25,7 @@ from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
 from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.next_actions import next_actions
+from airflow_provider_blockread.pages.display.next_actions import is_left_out, next_actions
 from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import is_being_scanned, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
@@ -72,9 +72,11 @@ def show(visit: Visit) -> Response:
     files = window_files(ledger, row.window.id, newest, bad=only_bad, after=after, limit=_PAGE + 1)
     bad, bad_note = bad_records(visit.env, detail.outputs, limit=_BAD) if visit.may_read_records else ([], "")
     error, name = visit.quoted(row.error), visit.env.ledger.name
-    failed = named_files(ledger, row.window.id, row.error) if row.error else []
-    state_of = _state_of_files(visit, row, {one.id for one in failed})
+    failed = named_files(ledger, row.window.id, row.error, generation=newest) if row.error else []
+    state_of = _state_of_files(visit, row, {one.id for one in failed if not one.left_out})
     trouble = trouble_of(error, name) if error else None
+    if trouble is not None and is_left_out(failed):
+        trouble = trouble.without_advice()
     withdrawal = find_withdrawal(ledger, row.window.id)
     values = {
         "row": row,
@@ -92,7 +94,7 @@ def show(visit: Visit) -> Response:
         "bad_files": _numbers(visit, row, newest) if bad else {},
         "trouble": trouble,
         "failed_at": _failed_at(visit, trouble, failed),
-        "advice": next_actions(row, detail, name, [one.path for one in failed], withdrawal),
+        "advice": next_actions(row, detail, name, failed, withdrawal),
         "withdrawal": withdrawal,
         "planner": _task(visit, row.window.owner),
         "run_link": _run_link(visit, chosen.run if chosen else None),
@@ -227,7 +229,8 @@ def _tape(visit: Visit, row: WindowRow, state_of: Callable[[int, int, str], str]
 def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Callable[[int, int, str], str]:
     """Return a function for the state of files, from their first and last number and their state in the ledger.
 
-    Files that the window's error names have failed. While the window is not proven, others have their groups' state.
+    Those that the window's error names have failed, unless they are left out by now. While it is not proven, others
+    are as the groups that read them.
     """
     read: dict[int, str] = {}
     if row.generation is not None and row.generation.state in _UNREAD and row.window.blocks <= _MOST_DRAWN:

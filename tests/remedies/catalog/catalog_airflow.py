@@ -56,6 +56,11 @@ CATALOG: list[Entry] = [
         "repeat what began it",
         f"{_HERE}/test_generations.py::test_a_verification_of_what_was_begun",
     ),
+    Remedy(
+        "pages/actions/kinds.py",
+        "name one by its path",
+        "tests/pages/actions/test_actions.py::test_a_file_is_named_as_people_know_it",
+    ),
     Remedy("decorators/__init__.py", "by name", f"{_DECORATED}::test_what_refusals_ask_for"),
     Remedy("decorators/defining.py", "kind must be one of", f"{_DECORATED}::test_what_refusals_ask_for"),
     Remedy("decorators/defining.py", "do not say what it takes", f"{_DECORATED}::test_what_refusals_ask_for"),
