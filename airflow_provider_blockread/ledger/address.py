@@ -12,7 +12,8 @@ from sqlalchemy.engine import URL
 from airflow_provider_blockread.errors import OptionsError
 
 _FORMS = "sqlite:////folder/file.db or postgresql://user@host/database"
-# A password ends at the first @, so a second @ would make the rest of the password a part of the host.
+_SECRET = re.compile("passw|secret|scram_", re.IGNORECASE)  # in names of parameters, such as sslpassword
+# A password ends at the first @, so that a second one would make the rest of it a part of the host.
 _SECOND_AT = re.compile(r"[^:/]*://[^:/]*:[^@]*@.*@", re.DOTALL)
 
 
@@ -74,3 +75,10 @@ def is_missing(file: Path) -> bool:
 def shown(url: URL) -> str:
     """Return the address without password or parameters, for messages."""
     return URL.create(url.drivername, url.username, None, url.host, url.port, url.database).render_as_string()
+
+
+def complete(url: URL) -> str:
+    """Return the address with its parameters, as people write it, for commands; without password and other secrets."""
+    kept = {name: value for name, value in url.query.items() if not _SECRET.search(name)}
+    found = URL.create(url.get_backend_name(), url.username, None, url.host, url.port, url.database, kept)
+    return found.render_as_string()

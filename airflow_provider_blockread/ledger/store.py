@@ -23,7 +23,7 @@ from airflow_provider_blockread.errors import (
     OptionsError,
 )
 from airflow_provider_blockread.ledger import migrations
-from airflow_provider_blockread.ledger.address import file_of, is_missing, parse_address, shown
+from airflow_provider_blockread.ledger.address import complete, file_of, is_missing, parse_address, shown
 from airflow_provider_blockread.ledger.dialect import (
     give_way,
     lock_upgrade,
@@ -93,6 +93,11 @@ class Ledger:
     def name(self) -> str:
         """The address without password or parameters, for messages."""
         return shown(self._url)
+
+    @property
+    def address(self) -> str:
+        """The address with its parameters, for commands: they reach this ledger, once they are given the password."""
+        return complete(self._url)
 
     @property
     def uuid(self) -> str:

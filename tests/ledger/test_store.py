@@ -173,6 +173,30 @@ def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("postgresql://me:pw@/db?host=/sock&sslmode=require", "postgresql://me@/db?host=%2Fsock&sslmode=require"),
+        (
+            "postgresql+psycopg://db:5433/x?options=-csearch_path%3Da",
+            "postgresql://db:5433/x?options=-csearch_path%3Da",
+        ),
+        (
+            "postgresql://db/x?password=pw&sslpassword=pw&oauth_client_secret=pw&sslkey=/k",
+            "postgresql://db/x?sslkey=%2Fk",
+        ),
+        ("sqlite+pysqlite:////a b/l.db?timeout=5", "sqlite:////a b/l.db?timeout=5"),
+    ],
+)
+def test_the_address_for_commands_has_parameters_and_no_secrets(url: str, address: str) -> None:
+    """It leads to the same ledger, in the form in which people write it."""
+    ledger = Ledger(url)
+
+    assert ledger.address == address
+    assert Ledger(address).address == address
+    assert "?" not in ledger.name
+
+
+@pytest.mark.parametrize(
     "url",
     [
         f"::{SECRET}",

@@ -74,8 +74,8 @@ def _what_next(visit: Visit, action: Action, asked: Asked) -> dict[str, str]:
 
 
 def _impossible(visit: Visit, action: Action, asked: Asked, error: BlockReadError, status: int = 200) -> Response:
-    """Return a page that says why the action is not possible now, and what is possible."""
-    return _page(visit, action, asked, {"trouble": trouble_of(str(error), visit.env.ledger.name)}, status)
+    """Return a page that says why the action is not possible now, and what is."""
+    return _page(visit, action, asked, {"trouble": trouble_of(str(error), visit.env.ledger.address)}, status)
 
 
 def _proposed(
@@ -83,7 +83,7 @@ def _proposed(
 ) -> Response:
     can = not (proposal.intent.is_empty or proposal.command)
     token = _tokens(visit).make(_facts(visit, action, asked, proposal)) if can else ""
-    command = with_ledger(proposal.command, visit.env.ledger.name) if proposal.command else ""
+    command = with_ledger(proposal.command, visit.env.ledger.address) if proposal.command else ""
     values = {"intent": proposal.intent, "why": proposal.why, "command_line": command, "token": token, "note": note}
     return _page(visit, action, asked, values, status)
 

@@ -68,13 +68,13 @@ def group_card(found: RunWindow, group: Group) -> GroupCard:
         bar=_bar(progress.state, pace.blocks, group.planned.blocks),
         pace=pace,
         last_sign_at=progress.last_sign_at,
-        trouble=trouble_of(group.error, found.env.ledger.name) if group.error and found.reads_records else None,
+        trouble=trouble_of(group.error, found.env.ledger.address) if group.error and found.reads_records else None,
     )
 
 
 def window_card(found: RunWindow, groups: Iterable[Group]) -> WindowCard:
-    """Return the card of a window, as its run's tab shows it."""
-    row, name = found.row, found.env.ledger.name
+    """Return a window as its run shows it."""
+    row, name = found.row, found.env.ledger.address
     error = row.error
     number = row.generation.number if row.generation else None
     failed = named_files(found.env.ledger, row.window.id, error, generation=number) if error else []

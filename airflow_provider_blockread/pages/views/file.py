@@ -56,7 +56,7 @@ def show(visit: Visit) -> Response:
         "life": life,
         "now": env.ledger.now(),
         "row": row,
-        "trouble": trouble_of(said, env.ledger.name) if said else None,
+        "trouble": trouble_of(said, env.ledger.address) if said else None,
         "versions": [one for one in file_versions(env.ledger, life.path) if one.feed_id in seen],
         "blocks": listed,
         "block_count": len(blocks),

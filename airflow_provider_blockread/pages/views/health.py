@@ -28,12 +28,14 @@ def show(visit: Visit) -> Response:
         "found": found,
         "name": visit.ledger,
         "uuid": ledger.uuid,
-        "address": ledger.name,
+        "address": ledger.address,
         "seen": seen,
         "stuck": [one for one in found.stuck if one.feed_id in seen],
         "at_work": [one for one in found.at_work if one.feed_id in seen],
         "listings": [one for one in found.listings if one.feed_id in seen],
-        "unfinished": [(one, continuing(one, ledger.name)) for one in found.unfinished if _may_see(visit, one, seen)],
+        "unfinished": [
+            (one, continuing(one, ledger.address)) for one in found.unfinished if _may_see(visit, one, seen)
+        ],
         "clears": {one.window.id: clear_command(run) for one in found.stuck if (run := run_of(one)) is not None},
         "lists_again": {feed: trigger_command(min(ref.dags)) for feed, ref in seen.items() if ref.dags},
         "old_days": OLD.days,

@@ -71,7 +71,7 @@ def show(visit: Visit) -> Response:
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
     files = window_files(ledger, row.window.id, newest, bad=only_bad, after=after, limit=_PAGE + 1)
     bad, bad_note = bad_records(visit.env, detail.outputs, limit=_BAD) if visit.may_read_records else ([], "")
-    error, name = visit.quoted(row.error), visit.env.ledger.name
+    error, name = visit.quoted(row.error), visit.env.ledger.address
     failed = named_files(ledger, row.window.id, row.error, generation=newest) if row.error else []
     state_of = _state_of_files(visit, row, {one.id for one in failed if not one.left_out})
     trouble = trouble_of(error, name) if error else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import pytest
 from sqlalchemy import event
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Claim, Window
 from airflow_provider_blockread.ledger.schema.tables import groups
@@ -135,7 +137,8 @@ def test_an_error_comes_first_with_the_record(client: TestClient, env: Environme
     assert text.count("is not of type date") == 1
     assert "3,&#34;&lt;b&gt;·&#34;,bad" in text
     assert "33 2c 22 3c 62 3e 00 22 2c 62 61 64" in text
-    assert f"blockread windows exclude W file:///in/a --reason bad --state {env.ledger.name}" in text
+    state = shell_word(env.ledger.address)
+    assert f"blockread windows exclude W file:///in/a --reason bad --state {state}" in html.unescape(text)
 
 
 def test_a_group_that_failed_fails_its_day(client: TestClient, env: Environment, window: Window) -> None:
