@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from pathlib import Path
 
 from jinja2 import Environment as Templates
@@ -22,7 +23,7 @@ from airflow_provider_blockread.pages.actions.guard import require_own_origin
 from airflow_provider_blockread.pages.actions.kinds import ACTIONS
 from airflow_provider_blockread.pages.display.templates import make_templates
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
-from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
+from airflow_provider_blockread.pages.site import FeedRef, Links, Site, Visitor
 from airflow_provider_blockread.pages.visit import Ledgers, Visit, render
 
 _STATIC = Path(__file__).with_name("static")
@@ -44,7 +45,7 @@ def make_app(site: Site) -> Starlette:
     app = Starlette(
         routes=[*served, Mount("/static", StaticFiles(directory=_STATIC))],
         exception_handlers={
-            HTTPException: _refused(templates),
+            HTTPException: _refused(templates, site.links),
             BlockReadError: _failed(templates),
             Exception: _broken(templates),
         },
@@ -97,29 +98,44 @@ def _authorized(page: PageRoute, request: Request, ledgers: Ledgers, visitor: Vi
         raise HTTPException(404, "The ledger holds nothing under this address. It may have been pruned.")
     feed = FeedRef(ledger=named["ledger"], id=found.id, name=found.name, dags=found.dags)
     may: dict[Needs, Callable[[FeedRef], bool]] = {
+        Needs.SEE: visitor.may_see,
         Needs.READ_RECORDS: visitor.may_read_records,
         Needs.CHANGE: visitor.may_change,
     }
-    if not (visitor.may_see(feed) and may.get(page.needs, visitor.may_see)(feed)):
-        raise HTTPException(403)
+    for needs in (Needs.SEE, page.needs):
+        if not may[needs](feed):
+            raise HTTPException(403, _MISSING[needs] if feed.dags else f"{_NO_DAG}, {feed.ledger}.")
     return feed
+
+
+_NO_DAG = "No DAG uses this feed: it is for those who may edit the connection of its ledger"
+_MISSING = {
+    Needs.SEE: "You may not see this feed: ask for read access to the runs of each DAG that uses it.",
+    Needs.READ_RECORDS: "You may see this feed, but not its records: ask for read access to the task logs of each DAG"
+    " that uses it.",
+    Needs.CHANGE: "You may see this feed, but not change it: ask for the right to clear task instances of each DAG that"
+    " uses it.",
+}
 
 
 _Handler = Callable[[Request, Exception], Awaitable[Response]]
 _WORDS = {
     401: ("Please sign in", "This page shows files and records; it opens once you have signed in to Airflow."),
-    403: ("Not allowed", "You may not see this. Ask for read access to the DAGs whose runs read this feed."),
+    403: ("Not allowed", "You may not do this."),
     404: ("Nothing here", "No page has this address."),
 }
 
 
-def _refused(templates: Templates) -> _Handler:
+def _refused(templates: Templates, links: Links) -> _Handler:
     async def handle(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls this only for these
-        title, text = _WORDS.get(error.status_code, (error.detail, ""))
-        detail = error.detail if error.status_code == 404 and error.detail != "Not Found" else text  # noqa: PLR2004
-        values = {"title": title, "text": detail, "status": error.status_code}
-        answer = render(templates, request, "error.html", values, error.status_code)
+        assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls this for no other
+        status = error.status_code
+        title, text = _WORDS.get(status, (error.detail, ""))
+        if status in {403, 404} and error.detail != HTTPStatus(status).phrase:
+            text = error.detail
+        query = f"?{request.url.query}" if request.url.query else ""
+        login = links.login(request.url.path + query) if status == HTTPStatus.UNAUTHORIZED else None
+        answer = _page(templates, request, title, text, status, login)
         answer.headers.update(error.headers or {})
         return answer
 
@@ -130,7 +146,7 @@ def _failed(templates: Templates) -> _Handler:
     async def handle(request: Request, error: Exception) -> Response:
         asked_wrong = isinstance(error, OptionsError)
         status, title = (404, "Nothing here") if asked_wrong else (503, "The ledger cannot be read")
-        return render(templates, request, "error.html", {"title": title, "text": str(error), "status": status}, status)
+        return _page(templates, request, title, str(error), status)
 
     return handle
 
@@ -138,9 +154,15 @@ def _failed(templates: Templates) -> _Handler:
 def _broken(templates: Templates) -> _Handler:
     async def handle(request: Request, error: Exception) -> Response:  # noqa: ARG001
         text = "This is a mistake in the pages. The server's log has the error; please report it."
-        return render(templates, request, "error.html", {"title": "Something broke", "text": text, "status": 500}, 500)
+        return _page(templates, request, "Something broke", text, 500)
 
     return handle
+
+
+def _page(
+    templates: Templates, request: Request, title: str, text: str, status: int, login: str | None = None
+) -> Response:
+    return render(templates, request, "error.html", {"title": title, "text": text, "login": login}, status)
 
 
 class _Headers:

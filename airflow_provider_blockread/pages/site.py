@@ -59,6 +59,9 @@ class Links(Protocol):
     def application(self, application: str) -> str | None:
         """Return the address of a Spark application that has ended, by its id."""
 
+    def login(self, page: str) -> str | None:
+        """Return the address at which a visitor signs in and then comes to a page, given by its path and query."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
@@ -136,6 +139,10 @@ class NoLinks:
         return None
 
     def application(self, application: str) -> str | None:  # noqa: ARG002
+        """Return None."""
+        return None
+
+    def login(self, page: str) -> str | None:  # noqa: ARG002
         """Return None."""
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from airflow.sdk.configuration import conf
 
@@ -63,6 +63,10 @@ class AirflowLinks:
     def application(self, application: str) -> str | None:
         """Return the address of a Spark application in the history server, if one is configured."""
         return history_page(application) or None
+
+    def login(self, page: str) -> str | None:
+        """Return the address at which a user signs in to Airflow, whatever its auth manager, and comes to a page."""
+        return f"{self._root}/api/v2/auth/login?{urlencode({'next': page})}"
 
 
 def _open(conn_id: str) -> Environment:

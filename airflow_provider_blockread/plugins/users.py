@@ -14,6 +14,7 @@ from airflow.api_fastapi.auth.managers.models.resource_details import (
 from airflow.api_fastapi.core_api.security import bearer_scheme, get_user
 from airflow.models.connection import Connection
 from airflow.models.dag import DagModel
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from airflow_provider_blockread.pages.site import FeedRef
@@ -23,9 +24,12 @@ async def airflow_user(request: Request) -> AirflowUser:
     """Return the user of a request, from the token or cookie of Airflow's own pages.
 
     Raises:
-        HTTPException: 401 when nobody is signed in, 403 when the token is not from Airflow.
+        HTTPException: 401 when nobody is signed in, or the token is not one of Airflow's.
     """
-    user = await get_user(request, None, await bearer_scheme(request))
+    try:
+        user = await get_user(request, None, await bearer_scheme(request))
+    except HTTPException as error:  # of an old or foreign token, too: to sign in again helps
+        raise HTTPException(401, error.detail) from error
     return AirflowUser(get_auth_manager(), user)
 
 

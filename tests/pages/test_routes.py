@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
+from airflow_provider_blockread.pages.site import NoLinks
 from airflow_provider_blockread.steps.model import Environment
-from tests.ledger.make import open_window
+from tests.ledger.make import FEED, close_empty_window, freeze_window, open_window, pending, plan, version
 from tests.pages.visitors import Person, site_of
 
 
@@ -52,6 +55,51 @@ def test_a_route_opens_for_those_who_may(page: PageRoute, env: Environment) -> N
 
     # 409: an action that was not shown first, or is not possible, as the page says to those who may.
     assert tuple(200 if status == 409 else status for status in statuses) == ANSWERS[page.needs]
+
+
+@pytest.mark.parametrize(
+    ("person", "path", "missing"),
+    [
+        (STRANGER, "", "You may not see this feed: ask for read access to the runs of each DAG"),
+        (VIEWER, "/actions/abandon", "not change it: ask for the right to clear task instances of each DAG"),
+        (VIEWER, "/records", "not its records: ask for read access to the task logs of each DAG"),
+    ],
+)
+def test_a_refusal_says_which_right_is_missing(env: Environment, person: Person, path: str, missing: str) -> None:
+    """On the DAGs that use the feed; where there is none, it is that to edit the ledger's connection."""
+    record_files(env.ledger, FEED, [version("a")], complete=False)
+    window = freeze_window(env.ledger, replace(plan("k", files=1), run="load/manual__1"), pending(env.ledger))
+    close_empty_window(env.ledger, "by hand", "k", owner="me")
+    client = TestClient(make_app(site_of(env, person)))
+    text = client.get(f"/ledgers/main/{'files/1' if path == '/records' else f'windows/{window.id}'}{path}").text
+    by_hand = TestClient(make_app(site_of(env, STRANGER))).get("/ledgers/main/feeds/2").text
+
+    assert missing in text
+    assert "No DAG uses this feed: it is for those who may edit the connection of its ledger, main." in by_hand
+
+
+def test_a_form_of_another_origin_is_told_so(client: TestClient, env: Environment) -> None:
+    """Its refusal is not about rights."""
+    answer = client.post(f"/ledgers/main/windows/{open_window(env.ledger).id}/actions/abandon")
+
+    assert answer.status_code == 403
+    assert "This was not sent by a page of this server" in answer.text
+    assert "Ask for" not in answer.text
+
+
+def test_who_is_not_signed_in_gets_a_link_that_leads_back(env: Environment) -> None:
+    """To the server's login, with the address that was asked for; without a login there is no link."""
+
+    class WithLogin(NoLinks):
+        def login(self, page: str) -> str | None:
+            return f"/login?next={quote(page, safe='')}"
+
+    site = site_of(env, NOBODY)
+    with_login, without = (TestClient(make_app(one)) for one in (replace(site, links=WithLogin()), site))
+    path = "/ledgers/main/feeds/1?show=late"
+
+    assert f'<a href="/login?next={quote(path, safe="")}" data-out>Sign in' in with_login.get(path).text
+    assert "Sign in</a>" not in without.get(path).text
 
 
 def test_there_is_no_other_route(env: Environment) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -51,11 +52,17 @@ def test_no_other_route_is_mounted(browser: Browser) -> None:
 
 
 def test_a_token_of_nobody_is_refused(browser: Browser) -> None:
-    """A cookie that Airflow did not make opens nothing."""
+    """A cookie that Airflow did not make opens nothing; the page links to Airflow's login, which leads back to it."""
     client = browser()
     client.cookies.set("_token", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4iLCJyb2xlIjoiQURNSU4ifQ.")
 
-    assert client.get("/blockread/").status_code in {401, 403}
+    refused = client.get("/blockread/search?q=a")
+    [login] = re.findall('href="([^"]*/auth/login[^"]*)"', refused.text)
+    answer = client.get(login)
+
+    assert refused.status_code == 401
+    assert answer.status_code == 307
+    assert answer.headers["location"].endswith("/auth/login?next=%2Fblockread%2Fsearch%3Fq%3Da")
 
 
 def test_lists_hold_only_what_a_user_may_see(browser: Browser) -> None:
