@@ -224,6 +224,23 @@ def test_an_action_is_sent_once(wide: BrowserContext, lake: Lake, site: str) -> 
     assert len(sent) == 1
 
 
+def test_in_a_frame_airflow_chooses_light_or_dark(wide: BrowserContext, site: str) -> None:
+    """What the reader chose outside of it does not count there, where no switch could take it back."""
+    page = wide.new_page()
+    page.goto(site)
+    light = _paper(page)
+    page.click("[data-theme-switch]")
+    dark = _paper(page)
+    page.evaluate("localStorage.setItem('theme', 'light')")
+    page.route("**/around", lambda route: route.fulfill(content_type="text/html", body="<iframe src='/'></iframe>"))
+    page.goto(f"{site}/around")
+    frame = page.frame_locator("iframe").locator("body")
+    framed = frame.evaluate("body => getComputedStyle(body).backgroundColor")
+
+    assert light != dark
+    assert framed == light
+
+
 def test_blocks_and_records_move_without_reload(wide: BrowserContext, lake: Lake, site: str) -> None:
     """While a group is read the page asks for one small JSON; once nothing moves it stops."""
     pipe = lake.pipe
