@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from airflow_provider_blockread.pages.display.words import GLYPHS
 
-_GLYPHS_UP_TO = 80  # segments; more are too narrow for a shape
-_LEAST = 0.004  # of the whole width, so that the smallest segment is visible
+_ROOMY_UP_TO = 80  # segments; more are too narrow for a shape, and for lines between them
+_LEAST = 0.004  # of the whole width, so that the smallest segment is seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,11 @@ class Strip:
     name: str
     pieces: tuple[Placed, ...]
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether its segments are too narrow for lines between them."""
+        return len(self.pieces) > _ROOMY_UP_TO
+
 
 def strip(segments: Sequence[Segment], name: str) -> Strip:
     """Return a strip whose segments have widths proportional to their weights."""
@@ -50,7 +55,7 @@ def strip(segments: Sequence[Segment], name: str) -> Strip:
     shares = [max(one.weight / whole, _LEAST) for one in segments]
     scale, x, pieces = 100 / (sum(shares) or 1.0), 0.0, []
     for one, share in zip(segments, shares, strict=True):
-        plain = one.kind in {"published", "done"} or len(segments) > _GLYPHS_UP_TO
+        plain = one.kind in {"published", "done"} or len(segments) > _ROOMY_UP_TO
         glyph = one.sign or ("" if plain else GLYPHS.get(one.kind, ""))
         pieces.append(Placed(one=one, x=round(x, 3), width=round(share * scale, 3), glyph=glyph))
         x += share * scale
