@@ -60,6 +60,7 @@ def _route(page: PageRoute, site: Site, ledgers: Ledgers, templates: Templates) 
         if page.method != "GET":
             require_own_origin(request, site.origins)
         form = await request.form() if request.method == "POST" else FormData()
+        _require_text(request, form)
 
         def work() -> Response:
             feed = None if page.needs is Needs.SIGNED_IN else _authorized(page, request, ledgers, visitor)
@@ -77,6 +78,16 @@ def _route(page: PageRoute, site: Site, ledgers: Ledgers, templates: Templates) 
         return await run_in_threadpool(work)
 
     return Route(page.path, answer, methods=[page.method])
+
+
+def _require_text(request: Request, form: FormData) -> None:
+    """Refuse the character NUL, which no name in a ledger holds and PostgreSQL does not take.
+
+    Raises:
+        HTTPException: 404 when the address or the form has one.
+    """
+    if any("\0" in str(text) for text in (request.scope["path"], *request.query_params.values(), *form.values())):
+        raise HTTPException(404, "This asks for a name with the character NUL, which no name in a ledger has.")
 
 
 def _authorized(page: PageRoute, request: Request, ledgers: Ledgers, visitor: Visitor) -> FeedRef:

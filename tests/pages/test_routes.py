@@ -121,6 +121,18 @@ def test_what_is_not_there_is_not_found(client: TestClient, path: str) -> None:
     assert "Nothing here" in answer.text
 
 
+@pytest.mark.parametrize(
+    "path", ["/search?q=a%00b", "/ledgers/main/windows/a%00b", "/ledgers/main/feeds/1?text=%00", "/tabs/run?run_id=%00"]
+)
+def test_nothing_has_a_name_with_nul(client: TestClient, env: Environment, path: str) -> None:
+    """PostgreSQL does not even take the question."""
+    open_window(env.ledger)
+    answer = client.get(path)
+
+    assert answer.status_code == 404
+    assert "the character NUL, which no name in a ledger has" in answer.text
+
+
 def test_the_docs_have_every_route() -> None:
     """The page about Airflow's web interface lists each route with what it needs, in the same order."""
     text = (Path(__file__).resolve().parents[2] / "docs" / "airflow_ui.md").read_text("utf-8")
