@@ -276,6 +276,24 @@ def test_blocks_and_records_move_without_reload(wide: BrowserContext, lake: Lake
     assert page.evaluate("window.kept") is None  # reloaded, since more has changed than what moves
 
 
+def test_a_page_of_who_is_signed_out_says_so(wide: BrowserContext, lake: Lake) -> None:
+    """What moves is not shown any more as if it still did."""
+    person = Person()
+    lake.pipe.put({"signed_out.csv": b"id,name,n\n1,x,2\n"})
+    ref = lake.plan("signed out")
+    group = GroupRef(window=ref.window, generation=1, group=0)
+    claim_group(lake.pipe.env.ledger, group, owner="me", clear_number=0, stale_after_s=60)
+    with served(make_app(site_of(lake.pipe.env, person))) as address:
+        page = wide.new_page()
+        page.goto(address + lake.window("signed out"))
+        before = page.locator(".lead .state").inner_text()
+        person.known = False
+        page.get_by_text("Please sign in").wait_for(timeout=15_000)
+        page.close()
+
+    assert "reading" in before
+
+
 def test_many_blocks_fill_a_narrow_strip(browser: Browser, lake: Lake, site: str) -> None:
     """Lines between them would be wider than they are; the colours of some states are lines, and stay."""
     lake.pipe.put({"many.csv": b"id,name,n\n" + b"1,x,2\n" * 1990})

@@ -101,6 +101,8 @@ async function look() {
         live.querySelectorAll(FOCUSABLE)[focused]?.focus({ preventScroll: true });
       }
       if (!now.moving || now.state !== live.dataset.state) return location.reload();
+    } else if (answer.status < 500) {
+      return location.reload(); // signed out, or the window is gone: the page says so
     }
   } catch { /* the server is away; it is asked again */ }
   return setTimeout(look, 2000);

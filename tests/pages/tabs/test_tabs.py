@@ -212,6 +212,17 @@ def test_a_dag_shows_its_feeds(client: TestClient, env: Environment, window: Win
     assert "No feed of this DAG" in client.get("/tabs/dag?dag_id=other").text
 
 
+def test_a_feed_of_two_ledgers_has_a_card_for_each(env: Environment, window: Window) -> None:
+    """They are told apart by the names of the ledgers; where there is one ledger, it is not named."""
+    publish(env.ledger, window)
+    site = site_of(env, Person())
+    two = TestClient(make_app(replace(site, ledgers={"new": lambda: env, "old": lambda: env})))
+    cards = re.findall('<section class="card" aria-label="([^"]*)"', two.get("/tabs/dag?dag_id=load").text)
+
+    assert cards == ["Feed logs in ledger new", "Feed logs in ledger old"]
+    assert "in ledger" not in TestClient(make_app(site)).get("/tabs/dag?dag_id=load").text
+
+
 def test_the_calendar_has_the_intervals_of_each_day(client: TestClient, env: Environment, window: Window) -> None:
     """Days in weeks, from Monday on, each with its windows, as a bar of their states, and a link to its windows."""
     publish(env.ledger, window)
