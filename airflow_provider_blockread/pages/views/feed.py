@@ -67,6 +67,8 @@ MEASURES = {
     "lag": Measure(title="time from plan to published", value=_lag_s, text=duration),
     "bad": Measure(title="bad records", value=lambda row: row.shown.sums.bad_records if row.shown else 0, text=number),
 }
+#: What an address asks of the page, beside the measure.
+_ASKED = ("show", "state", "text", "day", "bad", "rebuilt", "before", "time", "path", "file")
 #: What the lower part of the page lists.
 TABS = {
     "windows": "Windows",
@@ -101,6 +103,8 @@ def show(visit: Visit) -> Response:
         "drawn": _chart(newest, MEASURES[measure], visit.to, feed) if newest else None,
         "measure": measure,
         "measures": MEASURES,
+        "asked": {name: value for name in _ASKED if (value := visit.request.query_params.get(name))},
+        "kept": {"measure": measure} if visit.asked("measure") else {},
         "tab": tab,
         "tabs": TABS,
         "states": (*OPEN_STATES, *OVER_STATES),
