@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -32,10 +33,10 @@ class Addresses:
         """Return the address of a window."""
         return f"{self._ledger(ledger)}/windows/{quote(window, safe='')}"
 
-    def action(self, ledger: str, window: str, action: str, **given: str) -> str:
-        """Return the address of an action on a window, with values for the fields of its form."""
+    def action(self, ledger: str, window: str, action: str, given: Mapping[str, str]) -> str:
+        """Return the address of an action on a window, with what its page is asked for."""
         address = f"{self.window(ledger, window)}/actions/{quote(action, safe='')}"
-        return f"{address}?{urlencode(given)}" if given else address
+        return f"{address}?{urlencode(given)}"
 
     def live(self, ledger: str, window: str) -> str:
         """Return the address of a window's progress, as JSON."""

@@ -19,6 +19,12 @@ _AXE = ROOT / ".servers" / "node_modules" / "axe-core" / "axe.min.js"
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _READY_WITHIN_S = 30
 
+LOOKS = {
+    "wide": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
+    "narrow": {"viewport": {"width": 400, "height": 800}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+}
+
 
 @contextmanager
 def served(app: ASGIApp) -> Iterator[str]:

@@ -60,7 +60,7 @@ def perform(visit: Visit) -> Response:
         return _impossible(visit, action, asked, error, _CHANGED)
     done = "; ".join(window.what for window in proposal.intent.windows if window.does)
     seal = _tokens(visit).make(_deed(visit, action, asked, done))
-    address = visit.to.action(visit.ledger, asked.window.id, action.name, done=seal, what=done)
+    address = visit.to.action(visit.ledger, asked.window.id, action.name, {"done": seal, "what": done})
     return RedirectResponse(address, _SEE_OTHER)
 
 

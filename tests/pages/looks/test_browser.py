@@ -3,61 +3,20 @@
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request
+from playwright.sync_api import Browser, BrowserContext, Request
 
 from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.windows.groups import claim_group, record_progress
 from airflow_provider_blockread.observer import Tally
-from airflow_provider_blockread.pages.app import make_app
-from tests.pages.browser import chromium, findings, served
-from tests.pages.lake import Lake, filled_lake
-from tests.pages.visitors import Person, site_of
-
-LOOKS = {
-    "wide": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "light"},
-    "narrow": {"viewport": {"width": 400, "height": 800}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
-}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A browser for all tests of this file."""
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def lake() -> Iterator[Lake]:
-    """A published window and a failed one."""
-    with tempfile.TemporaryDirectory(prefix="blockread-lake-") as folder, filled_lake(Path(folder)) as made:
-        yield made
-
+from tests.pages.browser import LOOKS, findings
+from tests.pages.lake import Lake
 
 _FACTS_ON_LINES = """
 [...document.querySelectorAll(".facts")].some((a) => new Set([...a.children].map((one) => one.offsetTop)).size > 1)
 """
-
-
-@pytest.fixture(scope="module")
-def site(lake: Lake) -> Iterator[str]:
-    """The address of the pages."""
-    with served(make_app(site_of(lake.pipe.env, Person()))) as address:
-        yield address
-
-
-@pytest.fixture
-def wide(browser: Browser) -> Iterator[BrowserContext]:
-    """A window of usual size."""
-    context = browser.new_context(**LOOKS["wide"])
-    yield context
-    context.close()
 
 
 def addresses(lake: Lake) -> list[str]:
@@ -193,54 +152,6 @@ def test_a_calendar_says_what_a_day_has(wide: BrowserContext, site: str) -> None
     assert page.locator("tbody tr").count() >= 2
 
 
-def test_the_reader_chooses_light_or_dark_and_it_stays(wide: BrowserContext, site: str) -> None:
-    """The switch changes the colours of this page, and of the next ones."""
-    page = wide.new_page()
-    page.goto(site)
-    light = _paper(page)
-    page.click("[data-theme-switch]")
-    dark = _paper(page)
-    page.goto(f"{site}/ledgers/main/health")
-
-    assert light != dark
-    assert _paper(page) == dark
-
-
-def test_an_action_is_sent_once(wide: BrowserContext, lake: Lake, site: str) -> None:
-    """While the server is at work the button is off; then the page says what was done, also after a reload."""
-    page, sent = wide.new_page(), []
-    page.goto(f"{site}{lake.window('second <script>')}/actions/exclude?path={lake.pipe.uri('broken.csv')}&reason=bad")
-    page.on("request", lambda request: sent.append(request) if request.method == "POST" else None)
-    page.evaluate("document.addEventListener('submit', (event) => event.preventDefault(), { once: true })")
-    button = page.get_by_role("button", name="Leave a file out")
-    button.click()
-    off = button.is_disabled()
-    page.evaluate("document.querySelector('form[method=post]').submit()")
-    page.get_by_role("status").wait_for()
-    page.reload()
-
-    assert off
-    assert page.get_by_role("status").inner_text() == "Done."
-    assert len(sent) == 1
-
-
-def test_in_a_frame_airflow_chooses_light_or_dark(wide: BrowserContext, site: str) -> None:
-    """What the reader chose outside of it does not count there, where no switch could take it back."""
-    page = wide.new_page()
-    page.goto(site)
-    light = _paper(page)
-    page.click("[data-theme-switch]")
-    dark = _paper(page)
-    page.evaluate("localStorage.setItem('theme', 'light')")
-    page.route("**/around", lambda route: route.fulfill(content_type="text/html", body="<iframe src='/'></iframe>"))
-    page.goto(f"{site}/around")
-    frame = page.frame_locator("iframe").locator("body")
-    framed = frame.evaluate("body => getComputedStyle(body).backgroundColor")
-
-    assert light != dark
-    assert framed == light
-
-
 def test_blocks_and_records_move_without_reload(wide: BrowserContext, lake: Lake, site: str) -> None:
     """While a group is read the page asks for one small JSON; once nothing moves it stops."""
     pipe = lake.pipe
@@ -276,71 +187,5 @@ def test_blocks_and_records_move_without_reload(wide: BrowserContext, lake: Lake
     assert page.evaluate("window.kept") is None  # reloaded, since more has changed than what moves
 
 
-def test_a_page_of_who_is_signed_out_says_so(wide: BrowserContext, lake: Lake) -> None:
-    """What moves is not shown any more as if it still did."""
-    person = Person()
-    lake.pipe.put({"signed_out.csv": b"id,name,n\n1,x,2\n"})
-    ref = lake.plan("signed out")
-    group = GroupRef(window=ref.window, generation=1, group=0)
-    claim_group(lake.pipe.env.ledger, group, owner="me", clear_number=0, stale_after_s=60)
-    with served(make_app(site_of(lake.pipe.env, person))) as address:
-        page = wide.new_page()
-        page.goto(address + lake.window("signed out"))
-        before = page.locator(".lead .state").inner_text()
-        person.known = False
-        page.get_by_text("Please sign in").wait_for(timeout=15_000)
-        page.close()
-
-    assert "reading" in before
-
-
-def test_many_blocks_fill_a_narrow_strip(browser: Browser, lake: Lake, site: str) -> None:
-    """Lines between them would be wider than they are; the colours of some states are lines, and stay."""
-    lake.pipe.put({"many.csv": b"id,name,n\n" + b"1,x,2\n" * 1990})
-    lake.plan("many")
-    context = browser.new_context(**LOOKS["narrow"])
-    page = context.new_page()
-    page.goto(site + lake.file("many.csv"))
-    blocks = page.locator("svg.strip .seg")
-    count, lines = (
-        blocks.count(),
-        blocks.evaluate_all("all => [...new Set(all.map(one => getComputedStyle(one).stroke))]"),
-    )
-    page.goto(site + lake.file("good.csv"))
-    few = page.locator("svg.strip .seg").first.evaluate("one => getComputedStyle(one).stroke")
-    context.close()
-
-    assert count > 200
-    assert lines == ["none"]
-    assert few != "none"
-
-
-_OVERLAPS = """
-(() => {
-  const place = (one) => document.querySelector(one).getBoundingClientRect();
-  const [crumbs, find] = [place(".crumbs a:last-child"), place(".find")];
-  return crumbs.right > find.left && crumbs.left < find.right && crumbs.bottom > find.top && crumbs.top < find.bottom;
-})()
-"""
-
-
-@pytest.mark.parametrize(("look", "length"), [("narrow", 67), ("wide", 200)])
-def test_long_names_wrap_in_the_header(browser: Browser, lake: Lake, site: str, look: str, length: int) -> None:
-    """The key of a window and the name of a feed may be one long word."""
-    context = browser.new_context(**LOOKS[look])
-    page = context.new_page()
-    page.goto(site + lake.window("first"))
-    page.evaluate(f"document.querySelector('.crumbs a:last-child').textContent = 'k'.repeat({length})")
-    too_wide, overlaps = page.evaluate("document.documentElement.scrollWidth > innerWidth"), page.evaluate(_OVERLAPS)
-    context.close()
-
-    assert not too_wide
-    assert not overlaps
-
-
 def _is_live(request: Request) -> bool:
     return request.url.endswith("/live")
-
-
-def _paper(page: Page) -> str:
-    return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))

@@ -59,7 +59,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "pages/actions/kinds.py",
         "name one by its path",
-        "tests/pages/actions/test_actions.py::test_a_file_is_named_as_people_know_it",
+        "tests/pages/actions/test_excluding.py::test_a_file_is_named_as_people_know_it",
     ),
     Remedy("decorators/__init__.py", "by name", f"{_DECORATED}::test_what_refusals_ask_for"),
     Remedy("decorators/defining.py", "kind must be one of", f"{_DECORATED}::test_what_refusals_ask_for"),
