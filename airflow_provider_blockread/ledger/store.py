@@ -250,10 +250,10 @@ class Ledger:
         try:
             yield
         except exc.IntegrityError as error:
-            msg = f"ledger {self.name}: another process changed the same rows ({error.orig}); retry"
+            msg = f"ledger {self.name}: another process changed the same rows ({_on_one_line(error.orig)}); retry"
             raise ConflictError(msg) from error
         except (exc.OperationalError, exc.ProgrammingError, exc.InterfaceError) as error:
-            reason = str(error.orig).strip()
+            reason = _on_one_line(error.orig)
             state = getattr(error.orig, "sqlstate", None)
             if state in _NO_TABLE_STATES or reason.startswith(_NO_TABLE):
                 what = self._needs_upgrade(f"lacks a table ({reason})")
@@ -267,9 +267,9 @@ class Ledger:
             # Errors about data or internals are bugs in this package.
             if type(error) is not exc.DatabaseError and state not in OF_THE_SERVER:
                 raise
-            raise self._trouble(str(error.orig), state) from error
+            raise self._trouble(_on_one_line(error.orig), state) from error
         except (exc.TimeoutError, sqlite3.Error) as error:  # the latter from the driver itself, while a file is opened
-            raise self._trouble(str(error)) from error
+            raise self._trouble(_on_one_line(error)) from error
 
     def _needs_upgrade(self, what: str) -> str:
         return f"ledger {self.name} {what}; run `blockread db upgrade --state URL` with its URL"
@@ -281,8 +281,12 @@ class Ledger:
 
     def _trouble(self, reason: str, state: str | None = None) -> BlockReadError:
         kind = LedgerSchemaError if is_lasting(reason) else LedgerUnavailableError
-        words = reason.partition("\nLINE ")[0]  # PostgreSQL quotes the statement after this
-        return kind(f"ledger {self.name} cannot be used: {words}; {remedy(reason, state)}")
+        return kind(f"ledger {self.name} cannot be used: {reason}; {remedy(reason, state)}")
+
+
+def _on_one_line(error: BaseException | None) -> str:
+    """Return what a driver says, without the statement, which PostgreSQL quotes."""
+    return " ".join(str(error).partition("\nLINE ")[0].split())
 
 
 def _rebuild(url: str, now: Callable[[], datetime]) -> Ledger:

@@ -172,6 +172,14 @@ def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
     ledger.close()
 
 
+def test_what_a_driver_says_is_one_line() -> None:
+    """Its hints follow on lines of their own."""
+    with pytest.raises(LedgerUnavailableError, match="refused Is the server running") as refused:
+        Ledger("postgresql://127.0.0.1:1/x").check()
+
+    assert len(str(refused.value).splitlines()) == 1
+
+
 @pytest.mark.parametrize(
     ("url", "address"),
     [
