@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 
 from starlette.testclient import TestClient
@@ -68,6 +69,25 @@ def test_a_ledger_that_is_down_is_said_and_tried_again(env: Environment) -> None
     assert (first.status_code, page.status_code, again.status_code) == (200, 503, 200)
     assert "This ledger cannot be read" in first.text
     assert "connection refused" in page.text
+
+
+def test_a_search_says_what_it_could_not_look_into(env: Environment) -> None:
+    """Nothing is found in the ledgers that can be read; where none can be, nothing is said of them."""
+
+    def refuse() -> Environment:
+        msg = "ledger postgresql://db cannot be used: connection refused; check that it is up and reachable"
+        raise LedgerUnavailableError(msg)
+
+    open_window(env.ledger)
+    found = "has this in its name in a ledger that can be read"
+    broken = Site(ledgers={"down": refuse}, visitor=Person().arrive)
+    some, none = (
+        TestClient(make_app(site)) for site in (replace(broken, ledgers={"down": refuse, "main": lambda: env}), broken)
+    )
+
+    assert found in some.get("/search?q=nowhere").text
+    assert found not in none.get("/search?q=nowhere").text
+    assert "Ledger down cannot be read" in none.get("/search?q=nowhere").text
 
 
 def test_pages_stay_with_themselves(env: Environment) -> None:
