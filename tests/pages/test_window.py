@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
-from airflow_provider_blockread.ledger.schema.tables import generations
+from airflow_provider_blockread.ledger.schema.tables import generations, windows
 from airflow_provider_blockread.ledger.windows.generations import start_generation
 from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.steps.model import Environment
@@ -35,6 +35,15 @@ def test_a_window_offers_what_its_state_allows(client: TestClient, env: Environm
     assert planned == failed == {"reprocess", "exclude", "abandon"}
     assert published == {"rebuild", "reprocess", "verify", "undo"}
     assert _offered(client, window) == planned | published
+
+
+def test_one_block_is_one_block(client: TestClient, env: Environment) -> None:
+    """As it is one group, and one file."""
+    window = open_window(env.ledger)
+    with env.ledger.writing() as connection:
+        connection.execute(update(windows).values(blocks=1))
+
+    assert "<small>1 block<" in client.get(f"/ledgers/main/windows/{window.id}").text
 
 
 def test_a_window_with_nothing_to_read_offers_nothing(client: TestClient, env: Environment) -> None:

@@ -91,7 +91,7 @@ def window_card(found: RunWindow, groups: Iterable[Group]) -> WindowCard:
 
 
 def _bar(state: str, done: int, of: int) -> Strip:
-    label = f"{number(done)} of {number(of)} blocks, {share(done, of)} %"
+    label = f"{number(done)} of {plural(of, 'block')}, {share(done, of)} %"
     if state in {"done", "waiting"}:
         return strip([Segment(kind="done" if state == "done" else "planned", label=label)], label)
     if state in {"failed", "stalled"}:

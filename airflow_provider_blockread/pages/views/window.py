@@ -191,7 +191,7 @@ def _strip(rows: list[GroupRow], generation: Generation | None, listed: Collecti
         Segment(
             kind=one.progress.state,
             label=f"group {one.group.ref.group}: {one.progress.state},"
-            f" {one.pace.blocks:,} of {one.group.planned.blocks:,} blocks,"
+            f" {one.pace.blocks:,} of {plural(one.group.planned.blocks, 'block')},"
             f" {format_bytes(one.group.planned.bytes)}, {plural(one.pace.records, 'record')}",
             weight=max(one.group.planned.bytes, 1),
             href=f"#group-{one.group.ref.group}" if one.group.ref.group in listed else None,
