@@ -13,7 +13,7 @@ from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import find_files, left_out_files, waiting_files
 from airflow_provider_blockread.ledger.overview.health import ledger_health
 from airflow_provider_blockread.ledger.overview.late import late_files_of
-from airflow_provider_blockread.ledger.overview.window import file_pieces, named_files
+from airflow_provider_blockread.ledger.overview.window import file_pieces, files_called, named_files
 from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
 from airflow_provider_blockread.ledger.schema.tables import files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -201,6 +201,19 @@ def test_the_files_that_an_error_names_are_found(ledger: Ledger) -> None:
 
     assert [one.path[-7:] for one in named_files(ledger, window.id, error)] == ["a_1.csv"]
     assert named_files(ledger, window.id, "a worker died") == []
+
+
+def test_files_are_called_by_their_paths_or_the_ends_of_these(ledger: Ledger) -> None:
+    """A whole path before an end, in the same case, as pages show it; SQL's wildcards are text."""
+    window = open_window(ledger, names=("x/a_1", "y/a_1", "aX1", "A", "odd\u200b", "b"))
+
+    def called(name: str) -> list[str]:
+        return [path.removeprefix("file:///in/") for path in files_called(ledger, window.id, name)]
+
+    assert called("a_1") == ["x/a_1", "y/a_1"]
+    assert called("x/a_1") == called("/in/x/a_1") == called("file:///in/x/a_1") == ["x/a_1"]
+    assert called("odd\\u200b") == called("odd\u200b") == ["odd\u200b"]
+    assert called("a") == called("_") == called("%") == called("in") == []
 
 
 def test_files_that_are_left_out_are_counted_and_listed(ledger: Ledger) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import String, and_, case, func, literal, or_, select, union, union_all
 
+from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
@@ -175,13 +176,18 @@ def files_called(ledger: Ledger, window: str, name: str) -> list[str]:
     A name may be as pages show it, where characters that do not print are escaped.
     """
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
-    held = or_(files.c.window_id == window, files.c.id.in_(of_parts))
-    with ledger.reading() as connection:
-        paths = dict.fromkeys(connection.scalars(select(files.c.path).where(held, files.c.state != "replaced")))
-    shown = {path: printable(path) for path in paths}
-    whole = [path for path in paths if {name, f"file://{name}"} & {path, shown[path]}]
+    mine = or_(files.c.window_id == window, files.c.id.in_(of_parts))
+    held = select(files.c.path).where(mine, files.c.state != "replaced").order_by(files.c.id)
+    named = files.c.path_digest.in_([path_digest(name), path_digest(f"file://{name}")])  # a local path has no scheme
     end = f"/{name}"
-    return whole or [path for path in paths if path.endswith(end) or shown[path].endswith(end)]
+    with ledger.reading() as connection:
+        found = connection.scalars(held.where(named)).all()
+        if not found:
+            ending = connection.scalars(held.where(files.c.path.endswith(end, autoescape=True)))
+            found = [path for path in ending if path.endswith(end)]  # SQLite finds other cases, too
+        if not found and "\\" in name:
+            found = [path for path in connection.scalars(held) if f"/{printable(path)}".endswith(end)]
+    return list(dict.fromkeys(found))
 
 
 def file_pieces(ledger: Ledger, window: str, *, pieces: int) -> list[FilePiece]:

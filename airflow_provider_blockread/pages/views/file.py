@@ -48,6 +48,9 @@ def show(visit: Visit) -> Response:
     blocks, note, bad, bad_note = _evidence(visit, life, row)
     blocks = [_as_it_failed(one, block_of(failed_on or "")) for one in blocks]
     said = visit.quoted(failed_on)
+    trouble = trouble_of(said, env.ledger.address) if said else None
+    if trouble is not None and life.excluded:
+        trouble = trouble.without_advice()
     seen = visit.seen(visit.ledger)
     asked = whole(visit.asked("block")) or 0
     first = next((index for index, one in enumerate(blocks) if one.number >= asked), 0)
@@ -56,7 +59,7 @@ def show(visit: Visit) -> Response:
         "life": life,
         "now": env.ledger.now(),
         "row": row,
-        "trouble": trouble_of(said, env.ledger.address) if said else None,
+        "trouble": trouble,
         "versions": [one for one in file_versions(env.ledger, life.path) if one.feed_id in seen],
         "blocks": listed,
         "block_count": len(blocks),

@@ -65,12 +65,13 @@ def test_a_file_that_fails_its_window_is_left_out_from_its_page(pipe: Pipe) -> N
     shown = client.get(path_of(window, "exclude"), params=given).text
     done = client.post(path_of(window, "exclude"), data=given | {"token": fields_of(shown)["token"]}, headers=OWN).text
     after = client.get(page).text
+    [file] = re.findall(r'href="(/ledgers/main/files/\d+)"><span class="path" title="[^"]*/b"', after)[:1]
 
     assert f'name="path" value="{pipe.uri("b")}"' in form
     assert "To have the rest of the window read, clear the run from its plan on." in done
     assert "airflow dags clear load --run-id manual__1" in done
     assert "blockread windows exclude" in before
-    assert "blockread windows exclude" not in after
+    assert "blockread windows exclude" not in after + client.get(file).text
     assert "Read the rest.</b> The file that it failed on is left out: clear the run from its plan on." in after
     assert [state for state in re.findall(r"</span>(\w+)</span></td>", after) if state in {"excluded", "failed"}] == [
         *("failed", "failed", "excluded")  # its group and generation; and the file
