@@ -41,11 +41,13 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
-// An action is sent once, however long it takes; a page that the browser kept can send it again.
-const sending = () => document.querySelectorAll("form[method=post] button");
+// An action is sent once, however long it takes; a page that the browser has kept may send it again.
+function allowSending(within, allowed) {
+  for (const button of within.querySelectorAll("button")) button.disabled = !allowed;
+}
 document.addEventListener("submit", (event) => {
-  if (event.target.method === "post") for (const button of event.target.querySelectorAll("button")) button.disabled = true;
+  if (event.target.method === "post") allowSending(event.target, false);
 });
 window.addEventListener("pageshow", (event) => {
-  if (event.persisted) for (const button of sending()) button.disabled = false;
+  if (event.persisted) document.querySelectorAll("form[method=post]").forEach((form) => allowSending(form, true));
 });
