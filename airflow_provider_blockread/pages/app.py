@@ -139,7 +139,7 @@ _WORDS = {
 
 def _refused(templates: Templates, links: Links) -> _Handler:
     async def handle(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls this for no other
+        assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls this only for these
         status = error.status_code
         title, text = _WORDS.get(status, (error.detail, ""))
         if status in {403, 404} and error.detail != HTTPStatus(status).phrase:

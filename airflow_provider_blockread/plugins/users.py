@@ -24,7 +24,7 @@ async def airflow_user(request: Request) -> AirflowUser:
     """Return the user of a request, from the token or cookie of Airflow's own pages.
 
     Raises:
-        HTTPException: 401 when nobody is signed in, or the token is not one of Airflow's.
+        HTTPException: 401 when nobody is signed in, or the token is not from Airflow.
     """
     try:
         user = await get_user(request, None, await bearer_scheme(request))

@@ -158,8 +158,8 @@ def window_files(
 def named_files(
     ledger: Ledger, window: str, text: str, *, generation: int | None = None, limit: int = 10
 ) -> list[NamedFile]:
-    """Return the files of a window that a text names by their paths, such as its error; a generation may lack some."""
-    holds = literal(text, String).contains(files.c.path)  # and more: signs of a path may stand for others
+    """Return the files of a window whose path occurs in a text, such as its error; a generation may leave some out."""
+    holds = literal(text, String).contains(files.c.path)  # a superset: characters of a path may act as wildcards
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
     columns = select(files.c.id, files.c.path)
     query = union(columns.where(files.c.window_id == window, holds), columns.where(files.c.id.in_(of_parts), holds))

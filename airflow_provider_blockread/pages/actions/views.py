@@ -39,7 +39,7 @@ def propose(visit: Visit) -> Response:
 
 
 def perform(visit: Visit) -> Response:
-    """Do what the token says that the visitor has seen, or show what it would do now, if that is something else.
+    """Do what the visitor has seen, according to the token; if it would now do something else, show that instead.
 
     What was done is the answer to another address, so that to reload it does not send the form again.
     """
@@ -74,7 +74,7 @@ def _what_next(visit: Visit, action: Action, asked: Asked) -> dict[str, str]:
 
 
 def _impossible(visit: Visit, action: Action, asked: Asked, error: BlockReadError, status: int = 200) -> Response:
-    """Return a page that says why the action is not possible now, and what is."""
+    """Return a page that says why the action is not possible now, and what is possible."""
     return _page(visit, action, asked, {"trouble": trouble_of(str(error), visit.env.ledger.address)}, status)
 
 

@@ -29,7 +29,7 @@ class NextAction:
     title: str
     effect: str
     command: str = ""
-    action: str = ""  # its name; empty where no page does it
+    action: str = ""  # the action's name; empty if no page does it
     path: str = ""  # of the file that it is about, as a page shows it
 
     def with_ledger(self, ledger: str) -> NextAction:
@@ -66,7 +66,7 @@ def next_actions(
 
 
 def ways_on(row: WindowRow, ledger: str, files: Sequence[NamedFile]) -> list[NextAction]:
-    """Return what helps a window that failed or stalled; nothing for another one. Arguments as above."""
+    """Return what helps a window that failed or stalled; empty for any other. Arguments as in `next_actions`."""
     if row.state not in {"failed", "stalled"}:
         return []
     first = _failed(row, files) if row.state == "failed" else [_taken_over(row)]
@@ -80,7 +80,7 @@ def _wait(row: WindowRow) -> str:
 
 
 def going_on(row: WindowRow) -> tuple[str, str]:
-    """Return what makes the window's work continue, in words and as a command, where one is known."""
+    """Return what makes the window's work continue, in words and, if one is known, as a command."""
     run = run_of(row)
     return ("clear the run from its plan on", clear_command(run)) if run else ("repeat the command", "")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from airflow_provider_blockread.pages.display.words import GLYPHS
 
 _ROOMY_UP_TO = 80  # segments; more are too narrow for a shape, and for lines between them
-_LEAST = 0.004  # of the whole width, so that the smallest segment is seen
+_LEAST = 0.004  # of the whole width, so that the smallest segment is visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

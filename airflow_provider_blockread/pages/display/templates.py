@@ -37,7 +37,7 @@ def make_templates() -> Environment:
 
 
 def _shown(value: Any) -> Any:  # noqa: ANN401 - whatever a template prints
-    """Return what a template prints of a value: a dash for nothing, and text without characters that do not print.
+    """Return what a template prints for a value: a dash for None, and text with unprintable characters escaped.
 
     A field of a form is sent back as it is, so templates print its value by the filter `e`, which only escapes HTML.
     """

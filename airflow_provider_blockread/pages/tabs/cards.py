@@ -73,7 +73,7 @@ def group_card(found: RunWindow, group: Group) -> GroupCard:
 
 
 def window_card(found: RunWindow, groups: Iterable[Group]) -> WindowCard:
-    """Return a window as its run shows it."""
+    """Return the card of a window, as its run's tab shows it."""
     row, name = found.row, found.env.ledger.address
     error = row.error
     number = row.generation.number if row.generation else None

@@ -229,8 +229,8 @@ def _tape(visit: Visit, row: WindowRow, state_of: Callable[[int, int, str], str]
 def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Callable[[int, int, str], str]:
     """Return a function for the state of files, from their first and last number and their state in the ledger.
 
-    Those that the window's error names have failed, unless they are left out by now. While it is not proven, others
-    are as the groups that read them.
+    Files that the window's error names have failed, unless they are left out by now. While the window is not proven,
+    others have their groups' state.
     """
     read: dict[int, str] = {}
     if row.generation is not None and row.generation.state in _UNREAD and row.window.blocks <= _MOST_DRAWN:
