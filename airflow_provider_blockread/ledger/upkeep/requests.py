@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, case, func, literal, select
 
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.errors import ConflictError
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
 from airflow_provider_blockread.ledger.model import Generation, Request
 from airflow_provider_blockread.ledger.schema.rows import generation_from, value_from
-from airflow_provider_blockread.ledger.schema.tables import generations
+from airflow_provider_blockread.ledger.schema.tables import generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.correcting import continue_from, in_between
@@ -45,10 +45,15 @@ def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Requ
 def open_request(ledger: Ledger, action: str, arguments: dict[str, Any], *, who: str) -> Request:
     """Return the unfinished request with these arguments; if there is none, begin it."""
     found = find_request(ledger, action, arguments)
-    while found is None:  # another process may begin or finish the same one meanwhile
+    # A repetition takes the windows planned by then. No window that exists now may be later, as one is that was planned
+    # on a host whose clock is ahead.
+    newest = select(func.max(windows.c.created_at)).scalar_subquery()
+    while found is None:  # another process may begin the same one now, or finish it just then
         row = {"action": action, "arguments": arguments, "digest": _digest(action, arguments), "who": who}
+        now = literal(ledger.now(), windows.c.created_at.type)
+        began_at = case((newest > now, newest), else_=now)
         with ledger.writing() as connection:
-            connection.execute(insert_or_ignore(connection, requests), row | {"began_at": ledger.now()})
+            connection.execute(insert_or_ignore(connection, requests).values(row | {"began_at": began_at}))
         found = find_request(ledger, action, arguments)
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 
@@ -17,6 +18,7 @@ from airflow_provider_blockread.ledger.upkeep.requests import (
 )
 from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups
 from airflow_provider_blockread.ledger.windows.groups import claim_group
+from tests.ledger.clock import Clock
 from tests.ledger.make import open_window, publish, ref
 
 
@@ -39,6 +41,20 @@ def test_of_many_who_begin_all_get_one(ledger: Ledger) -> None:
         found = list(pool.map(lambda n: open_request(ledger, "rebuild", {}, who=str(n)).id, range(6)))
 
     assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize("ahead_s", [-300, 0, 300])
+def test_windows_planned_by_a_clock_that_was_ahead_are_part_of_a_request(
+    ledger: Ledger, clock: Clock, ahead_s: float
+) -> None:
+    """It begins no earlier than the newest window was planned, and otherwise now."""
+    now = clock()
+    clock.pass_seconds(ahead_s)
+    open_window(ledger)
+    clock.time = now
+
+    begun = open_request(ledger, "rebuild", {}, who="me")
+    assert begun.began_at == now + timedelta(seconds=max(ahead_s, 0))
 
 
 def test_a_generation_is_started_under_the_published_options(ledger: Ledger) -> None:

@@ -114,6 +114,19 @@ def test_a_failure_stops_and_the_rest_is_done_later(here: Pipe) -> None:
     assert _generations(here) == [3, 3, 3]
 
 
+def test_windows_of_a_planner_whose_clock_was_ahead_are_rebuilt_by_the_repetition(here: Pipe) -> None:
+    """The rebuild begins on a host whose clock is behind theirs, and stops at the first one."""
+    which = _three(here)
+    here.time -= timedelta(days=30)
+    (here.source / "d1.txt").rename(here.folder / "aside")
+    with pytest.raises(FileMissingError, match="repeat the command: it continues from this window"):
+        rebuild(here.env, which, _runner(here))
+    (here.folder / "aside").rename(here.source / "d1.txt")
+
+    assert [window.key for window in rebuild(here.env, which, _runner(here))] == _KEYS
+    assert (_generations(here), here.values()) == ([2, 2, 2], _ALL)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "step", [*map(param, ("publish_file", "remove_file", "confirm_entries", "finish_publication"))]
