@@ -27,6 +27,7 @@ from airflow_provider_blockread.cli.windows import verify, windows
 from airflow_provider_blockread.errors import BlockReadError
 
 _CLEARING = re.compile(r"\bclear (the|this|their)\b")
+_HERE = "on the command line"
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -43,10 +44,10 @@ files.add_command(new_files)
 
 
 def _message(error: BlockReadError) -> str:
-    """Return an error's message, with what to do on the command line instead of clearing a task."""
+    """Return an error's message, with the equivalent of clearing a task on the command line if it names none."""
     first, newline, rest = str(error).partition("\n")
-    if _CLEARING.search(first):
-        first += " (on the command line, repeat the command instead)"
+    if _CLEARING.search(first) and _HERE not in first:
+        first += f" ({_HERE}, repeat the command instead)"
     return first + newline + rest
 
 

@@ -24,7 +24,8 @@ def remedy(what: str) -> str:
     """Return what to do if a file of this kind has changed: a plan is frozen, everything else can be read again."""
     if what == MANIFEST:
         return (
-            "restore the file, or clear the run from its plan on, with the same splitting as before, to write it again"
+            "restore the file; or, to write it again with the same splitting as before, clear the run from its plan on,"
+            " or repeat it on the command line with --window and the window's key"
         )
     if what == SPECIFICATION:
         return "clear the task, which writes it again, and find out who else writes to the work area"

@@ -8,7 +8,8 @@ import pytest
 
 from airflow_provider_blockread import cli
 from airflow_provider_blockread.cli import commands, main
-from airflow_provider_blockread.errors import OptionsError, SourceError
+from airflow_provider_blockread.errors import ExchangeError, OptionsError, SourceError
+from airflow_provider_blockread.exchange.files import MANIFEST, remedy
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.storage.stores import Stores
@@ -164,3 +165,10 @@ def test_what_is_cleared_in_airflow_is_repeated_here(
         main(command)
 
     assert (ended.value.code, logs.values()) == (0, ["a"])
+
+
+def test_a_message_that_names_the_command_line_is_shown_as_it_is() -> None:
+    """Repeating the same command would not help."""
+    lost = f"manifest x is missing; {remedy(MANIFEST)}"
+
+    assert commands._message(ExchangeError(lost)) == lost

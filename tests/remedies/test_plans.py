@@ -208,7 +208,7 @@ def test_a_manifest_that_was_lost(here: Pipe) -> None:
     for lost in (manifest.unlink, lambda: manifest.write_bytes(planned[:-1])):
         lost()
         with pytest.raises(
-            Exception, match="restore the file, or clear the run from its plan on, with the same splitting as before"
+            Exception, match="restore the file; or, to write it again with the same splitting as before, clear the run"
         ):
             here.read(ref)
         here.plan()
@@ -218,6 +218,27 @@ def test_a_manifest_that_was_lost(here: Pipe) -> None:
     here.read(ref)
 
     assert here.commit(ref).records == 2
+
+
+@pytest.mark.parametrize("command", [["windows", "verify", "w"], ["windows", "rebuild", "w"], ["reprocess"]])
+def test_a_manifest_of_a_published_window_that_was_lost(here: Pipe, desk: Desk, command: list[str]) -> None:
+    """Repeated with the window's key, as the message says, the run writes it again; under other splitting it warns."""
+    here.put({"a.txt": b"a\n"})
+    run = ("run", str(here.source), "--output", str(here.out), "--name", "feed", "--window", "w")
+    desk.done(*run)
+    [manifest] = here.work.rglob("manifest-*.parquet")
+    planned = manifest.read_bytes()
+    manifest.unlink()
+    assert f"Warning: manifest file://{manifest} is missing" in desk.done(*run, "--block-size", "1")
+    assert not manifest.exists()
+    again = [*command, *(["--window", "w"] if command == ["reprocess"] else [])]
+    message = desk.refused(*again)
+    assert f"manifest file://{manifest} is missing; restore the file; or, to write it again" in message
+    assert "or repeat it on the command line with --window and the window's key" in message
+
+    assert "Warning" not in desk.done(*run)
+    assert manifest.read_bytes() == planned
+    desk.done(*again)
 
 
 def test_a_withdrawal_to_a_word_that_is_none(here: Pipe) -> None:

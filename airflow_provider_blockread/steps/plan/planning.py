@@ -8,12 +8,12 @@ from functools import partial
 from itertools import islice
 
 from airflow_provider_blockread.blocks.ids import digest, window_id
-from airflow_provider_blockread.errors import OptionsError, PlanConflictError, PlannerBusyError
+from airflow_provider_blockread.errors import ExchangeError, OptionsError, PlanConflictError, PlannerBusyError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import render_manifest
 from airflow_provider_blockread.heap import settled_heap
 from airflow_provider_blockread.ledger.files.unread import backlog
-from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow
+from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow, Window
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.windows.planning import Planner, claim_window, find_window, release_stale_plans
 from airflow_provider_blockread.ledger.windows.progress import windows_progress
@@ -54,7 +54,7 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
         OptionsError: when the key is blank, or the source would take what is published as its input.
         SourceError: when a root is missing or cannot be listed.
         WrongLedgerError: when another ledger published this feed's files into the output.
-        ExchangeError: when the manifest of an open window is lost, and the request would not produce the same one.
+        ExchangeError: when the manifest of an unpublished window is lost, and the request would not make the same one.
         PlanConflictError: when another planner took the window or its files first.
         ProofError: when the sums over the plan's groups differ from those of the chosen files.
     """
@@ -72,9 +72,7 @@ def _plan(env: Environment, request: PlanRequest) -> WindowRef:
     window = find_window(env.ledger, request.feed, request.key)
     if window is not None and window.state == "open":
         ref = replay(env, request, options, window)
-        if ref.status == "read":
-            read_now = as_read_by(window, latest_generation(env.ledger, window.id))
-            ensure_manifest(env, read_now, group_limits(env, request, window.readers), request)
+        _restore_manifest(env, request, window, published=ref.status == "published")
         return ref
     if window is not None and window.state == "abandoned":
         message = (
@@ -90,6 +88,19 @@ def _plan(env: Environment, request: PlanRequest) -> WindowRef:
         return _ref(env, request, status="skipped", message=message)
     with settled_heap():
         return _plan_new(env, request, options)
+
+
+def _restore_manifest(env: Environment, request: PlanRequest, window: Window, *, published: bool) -> None:
+    """Write the manifest of an open window again if it is lost; what is published needs it only to be read again."""
+    if published and window.pruned_at is not None:
+        return
+    read_now = as_read_by(window, latest_generation(env.ledger, window.id))
+    try:
+        ensure_manifest(env, read_now, group_limits(env, request, window.readers), request)
+    except (ExchangeError, OptionsError) as error:
+        if not published:
+            raise
+        env.observer.warn(str(error))
 
 
 def _measure_backlog(env: Environment, feed: str) -> None:

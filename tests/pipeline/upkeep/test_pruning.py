@@ -164,7 +164,7 @@ def test_a_clear_after_pruning_says_when_it_was(here: Pipe) -> None:
     prune(here.env, ALL)
     published = here.published()
 
-    assert here.plan("mon").status == "published"
+    assert (here.plan("mon").status, here.warnings) == ("published", [])
     with pytest.raises(PrunedError, match=r"window \w+ 'mon' was pruned on 2026-01-03 12:00:00Z: its plan is gone"):
         here.plan("mon", clear_number=1)
 
