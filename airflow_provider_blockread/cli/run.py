@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.options import SINKS, SparkJob
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.steps import Environment, PlanRequest, Published, plan
+from airflow_provider_blockread.steps import Environment, PlanRequest, Published, WindowRef, plan
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 
@@ -96,16 +96,22 @@ def _windows(runner: WindowRunner, request: PlanRequest, *, resumes: bool, until
     keys = [window.key for window in left]
     for key in keys:
         runner.env.observer.log(f"feed {request.feed}: window {key!r} of an earlier run is finished first")
-        yield runner.run(plan(runner.env, replace(request, key=key)))
+        yield _finish(runner, plan(runner.env, replace(request, key=key)))
     count = 0
     while count == 0 or until_empty:
         key = request.key if count == 0 else f"{request.key} #{count + 1}"
         ref = plan(runner.env, replace(request, key=key))
         if ref.status != "empty" or (count == 0 and not keys):
-            yield runner.run(ref)
+            yield _finish(runner, ref)
         if ref.status == "empty":
             return
         count += 1
+
+
+def _finish(runner: WindowRunner, ref: WindowRef) -> Published:
+    """Take a planned window to its end; what an earlier run has published of it is not this one's work."""
+    done = runner.run(ref)
+    return replace(done, status="skipped", message=ref.message) if ref.status == "published" else done
 
 
 def _summary(done: list[Published], seconds: float) -> dict[str, Any]:

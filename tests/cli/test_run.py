@@ -23,12 +23,13 @@ def _values(place: Place) -> list[str]:
 def test_run_twice_and_verify(place: Place) -> None:
     """A run reads new files and reports one object; the next finds nothing; the window can be verified by its key."""
     place.put({"a.log": b"one\r\ntwo\n", "deep/b.log": b"three"})
-    first, second, by_key, verified, text = place.many(
+    first, second, by_key, verified, text, same = place.many(
         place.run("--json", "--block-size", "4", "--window", "monday", "--compression", "zstd"),
         place.run("--json"),
-        place.run("--json", "--window", "monday"),
+        place.run("--json", "--window", "monday", "--compression", "zstd"),
         ["windows", "verify", "monday", "--master", "local[2]", "--json", *place.state],
         place.run(),
+        place.run("--window", "monday", "--compression", "zstd"),
     )
 
     assert set(first.json) >= _KEYS
@@ -42,9 +43,11 @@ def test_run_twice_and_verify(place: Place) -> None:
     }
     assert (first.json["proof"], _values(place)) == ("proven", ["one", "three", "two"])
     assert (second.json["files"], second.json["records"], second.json["proof"]) == (0, 0, "nothing to read")
-    assert (by_key.json["window"], by_key.json["records"]) == (first.json["window"], 3)
+    assert (by_key.json["window"], by_key.json["windows"], by_key.json["records"]) == (first.json["window"], [], 0)
+    assert by_key.json["message"] == f"window {first.json['window']} is published already"
     assert (verified.json["status"], verified.json["records"]) == ("verified", 3)
     assert re.fullmatch(r"nothing read  window \w{16}: nothing new to read\n", text.stdout)
+    assert re.fullmatch(r"nothing read  window \w{16} is published already\n", same.stdout)
 
 
 def test_the_key_of_an_abandoned_window(place: Place) -> None:
