@@ -11,6 +11,7 @@ from airflow_provider_blockread.blocks import AutoSize, GroupLimits
 from airflow_provider_blockread.blocks.readers import ReaderChoice
 from airflow_provider_blockread.cli.options.pipeline import Pipeline, ReadOptions, pipeline_options
 from airflow_provider_blockread.cli.options.shared import open_environment
+from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say
 from airflow_provider_blockread.ledger.model import PendingFile
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
@@ -24,7 +25,8 @@ def plan(**options: Any) -> None:  # noqa: ANN401 - click passes every option by
     """Explain what the next window of SOURCE would read, and why. Reads no file and plans nothing."""
     pipeline = Pipeline(**options)
     env = open_environment(pipeline.state, create=True)
-    shown = preview(env, pipeline.request(env, ReadOptions(output="unused")))
+    with printing_aside():
+        shown = preview(env, pipeline.request(env, ReadOptions(output="unused")))
     if pipeline.as_json:
         print_json(_as_json(shown))
     else:

@@ -11,6 +11,7 @@ import click
 from airflow_provider_blockread.cli.options.shared import open_environment, option_group, owner
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
+from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
 from airflow_provider_blockread.errors import StateError
@@ -44,7 +45,8 @@ class RebuildOptions(Confirmed, OnSpark):
     def run(self, files: FileChoice | None) -> None:
         """Show what will be done, ask for confirmation, and do it."""
         env, request = open_environment(self.state), RebuildRequest(range=self._range(), files=files)
-        intent = propose_rebuild(env, request, restarts=self.restart)
+        with printing_aside():
+            intent = propose_rebuild(env, request, restarts=self.restart)
         if not self.confirm(intent):
             return
         if not intent.is_empty:
@@ -52,7 +54,7 @@ class RebuildOptions(Confirmed, OnSpark):
         self._require_work(intent, files)
         if self.restart:
             give_up_rebuild(env, request)
-        with self.open_spark() as spark:
+        with printing_aside(), self.open_spark() as spark:
             done = rebuild(env, request, WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark))
         if self.as_json:
             print_json([window.to_json() for window in done])

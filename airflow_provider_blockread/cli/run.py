@@ -18,6 +18,7 @@ from airflow_provider_blockread.cli.options.pipeline import (
 )
 from airflow_provider_blockread.cli.options.shared import open_environment, owner
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
+from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, terminal
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
@@ -41,7 +42,7 @@ class WindowRun(WindowOptions, WriteOptions, OnSpark):
         env = open_environment(self.state, create=True)
         request = make_request(env)
         started = time.monotonic()
-        with self.open_spark() as spark:
+        with printing_aside(), self.open_spark() as spark:
             runner = WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark)
             done = list(_windows(runner, request, resumes=self.window is None, until_empty=until_empty))
         if forgets(env.ledger):  # a later run could not clear its work area

@@ -16,6 +16,7 @@ from airflow_provider_blockread.cli.options.shared import (
     owner,
     state_option,
 )
+from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json, terminal
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
@@ -54,7 +55,8 @@ class Confirmed:
     def carry_out(self, intent: Intent, act: Callable[[], Any]) -> None:
         """Call `act` after confirmation, and print its result with `--json`."""
         if self.confirm(intent):
-            done = act()
+            with printing_aside():
+                done = act()
             if self.as_json:
                 print_json(done.to_json())
 

@@ -11,6 +11,7 @@ import click
 from airflow_provider_blockread.cli.options.shared import json_option, open_environment, owner, state_option
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
+from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say, say_lines
 from airflow_provider_blockread.cli.upkeep import feed_option
 from airflow_provider_blockread.ledger.feeds import require_feed
@@ -146,7 +147,7 @@ def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
         env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number
     )
     ref = open_ref(env, found, generation, status="read", message=f"window {found.id}: verifying")
-    with given.open_spark() as spark:
+    with printing_aside(), given.open_spark() as spark:
         done = WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark).run(ref)
     if given.as_json:
         print_json(done.to_json())

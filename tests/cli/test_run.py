@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 import re
 from pathlib import Path
@@ -184,6 +185,33 @@ def test_a_function_of_dataframes(place: Place) -> None:
 
     assert done.returncode == 0, done.stderr
     assert _values(place) == ["one"]
+
+
+_NOISY = """
+import os, sys
+print("at import")
+def frame(records):
+    print("in the call")
+    sys.__stdout__.write("past the stream\\n")
+    os.system("echo in a child")
+    records.show()
+    records.sparkSession._jvm.java.lang.System.out.println("in the JVM")
+    return records
+"""
+
+
+def test_what_a_function_prints_is_not_output(place: Place) -> None:
+    """Standard output is one JSON document, whatever a function, the programs that it starts, and Spark print."""
+    (place.folder / "noisy.py").write_text(_NOISY)
+    place.put({"a.log": b"one\n"})
+    run = place.shell(*place.run("--dataframe-function", "noisy:frame", "--window", "w", "--json")[:-2])
+    rebuilt = place.shell("windows", "rebuild", "w", "--yes", "--master", "local[2]", "--json")
+
+    for done in (run, rebuilt):
+        assert done.returncode == 0, done.stderr
+        for words in ("at import", "in the call", "past the stream", "in a child", "|  one|", "in the JVM"):
+            assert words in done.stderr
+    assert json.loads(run.stdout)["records"] == json.loads(rebuilt.stdout)[0]["records"] == 1
 
 
 def test_queries(place: Place) -> None:
