@@ -36,7 +36,7 @@ def files() -> None:
 @files.command("list")
 @click.argument("feed")
 @click.option("--file-state", type=click.Choice(FILE_STATES), help="Only files in this state.")
-@click.option("--limit", default=100, show_default=True)
+@click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1))
 @state_option
 @json_option
 def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, as_json: bool) -> None:

@@ -45,7 +45,7 @@ def windows() -> None:
 
 @windows.command("list")
 @click.option("--name", "feed", metavar="FEED", help="Only windows of this feed.")
-@click.option("--limit", default=50, show_default=True)
+@click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
 @state_option
 @json_option
 def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> None:

@@ -245,6 +245,8 @@ def test_errors_are_one_line(place: Place, arguments: list[str], message: str) -
         ["run", "."],
         ["run", ".", "--output", "o", "--sink", "nonsense"],
         ["plan", ".", "--format", "xml"],
+        ["windows", "list", "--limit", "-1"],
+        ["files", "list", "feed", "--limit", "0"],
     ],
     ids=" ".join,
 )
