@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import open_environment, owner, parse_pairs
+from airflow_provider_blockread.cli.options.shared import ledger_text, open_environment, owner, parse_pairs
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import OptionsError
@@ -53,13 +53,22 @@ class Cleaning(Confirmed, Sourcing):
 
 @click.command()
 @click.argument("source", nargs=-1)
-@click.option("--feed", "--name", "feed", metavar="FEED", help="Name of the feed; default: the only source.")
+@click.option(
+    "--feed", "--name", "feed", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the source."
+)
 @sourcing_options
 @click.option("--action", type=click.Choice(CLEANING_ACTIONS), help="What to do with the files.")
-@click.option("--archive", metavar="DIR", help="For --action archive: the folder, in the store of the source.")
+@click.option(
+    "--archive",
+    metavar="DIR",
+    callback=ledger_text,
+    help="For --action archive: the folder, in the store of the source.",
+)
 @click.option("--grace", default="7d", show_default=True, help="Only files published at least this long ago.")
 @click.option("--tag", multiple=True, metavar="KEY=VALUE", help="For --action tag; repeatable.  [blockread=published]")
-@click.option("--restore", metavar="WINDOW", help="Restore the archived files of this window instead.")
+@click.option(
+    "--restore", metavar="WINDOW", callback=ledger_text, help="Restore the archived files of this window instead."
+)
 @confirmed_options
 def clean(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Archive, delete or tag the files at SOURCE whose windows are all published, in every feed of the ledger."""

@@ -7,7 +7,13 @@ from datetime import UTC, datetime
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import json_option, open_environment, open_ledger, state_option
+from airflow_provider_blockread.cli.options.shared import (
+    json_option,
+    ledger_text,
+    open_environment,
+    open_ledger,
+    state_option,
+)
 from airflow_provider_blockread.cli.terminal.printing import print_json, print_table, say
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
@@ -34,7 +40,7 @@ def files() -> None:
 
 
 @files.command("list")
-@click.argument("feed")
+@click.argument("feed", callback=ledger_text)
 @click.option("--file-state", type=click.Choice(FILE_STATES), help="Only files in this state.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1))
 @state_option

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.pipeline import window_options
-from airflow_provider_blockread.cli.options.shared import parse_pairs
+from airflow_provider_blockread.cli.options.shared import ledger_text, parse_pairs
 from airflow_provider_blockread.cli.options.spark import cluster_options
 from airflow_provider_blockread.cli.run import WindowRun
 from airflow_provider_blockread.errors import OptionsError
@@ -53,7 +53,9 @@ class MergeOptions(WindowRun):
 
 @click.command()
 @window_options
-@click.option("--output", required=True, metavar="DIR", help="Directory to publish into, or table.")
+@click.option(
+    "--output", required=True, metavar="DIR", callback=ledger_text, help="Directory to publish into, or table."
+)
 @click.option("--sink", default="parquet", show_default=True, type=click.Choice(_SINKS))
 @click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable.")
 @cluster_options

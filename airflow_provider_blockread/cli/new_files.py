@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.selecting import Selecting, selecting_options
-from airflow_provider_blockread.cli.options.shared import json_option, open_environment, state_option
+from airflow_provider_blockread.cli.options.shared import json_option, ledger_text, open_environment, state_option
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, say
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
@@ -36,7 +36,7 @@ class NewFilesOptions(Sourcing, Selecting):
 
 @click.command("new")
 @click.argument("source", nargs=-1, required=True)
-@click.option("--name", metavar="FEED", help="Name of the feed; default: the only source.")
+@click.option("--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the source.")
 @sourcing_options
 @selecting_options
 @state_option

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import open_environment, option_group, owner
+from airflow_provider_blockread.cli.options.shared import ledger_text, open_environment, option_group, owner
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
@@ -109,7 +109,7 @@ range_options = option_group(
 
 
 @click.command("rebuild")
-@click.argument("window", required=False)
+@click.argument("window", required=False, callback=ledger_text)
 @range_options
 def rebuild_windows(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Read published WINDOW (an id or a key) again, or those of a feed in a range, and replace their output.
@@ -121,7 +121,7 @@ def rebuild_windows(**options: Any) -> None:  # noqa: ANN401 - click passes ever
 
 
 @click.command("reprocess")
-@click.option("--window", metavar="WINDOW", help="Only this window, an id or a key.")
+@click.option("--window", metavar="WINDOW", callback=ledger_text, help="Only this window, an id or a key.")
 @click.option("--path", metavar="GLOB", help="Files whose URI matches; without a leading slash at any depth.")
 @click.option(
     "--status",

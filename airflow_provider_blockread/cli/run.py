@@ -16,7 +16,7 @@ from airflow_provider_blockread.cli.options.pipeline import (
     WriteOptions,
     pipeline_options,
 )
-from airflow_provider_blockread.cli.options.shared import open_environment, owner
+from airflow_provider_blockread.cli.options.shared import ledger_text, open_environment, owner
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, terminal
@@ -63,7 +63,9 @@ class RunOptions(Pipeline, ReadOptions, WindowRun):
 
 @click.command()
 @pipeline_options
-@click.option("--output", required=True, metavar="DIR", help="Directory to publish into, or table.")
+@click.option(
+    "--output", required=True, metavar="DIR", callback=ledger_text, help="Directory to publish into, or table."
+)
 @click.option("--sink", default="parquet", show_default=True, type=click.Choice(sorted(SINKS)))
 @click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable.")
 @spark_options

@@ -11,6 +11,7 @@ import click
 
 from airflow_provider_blockread.cli.options.shared import (
     json_option,
+    ledger_text,
     open_environment,
     option_group,
     owner,
@@ -24,7 +25,9 @@ from airflow_provider_blockread.steps.excluding import exclude, propose_excludin
 from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 
-feed_option = click.option("--name", "--feed", "feed", metavar="FEED", help="The feed, where the key is not unique.")
+feed_option = click.option(
+    "--name", "--feed", "feed", metavar="FEED", callback=ledger_text, help="The feed, where the key is not unique."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +85,7 @@ confirmed_options = option_group(
 
 
 @click.command("abandon")
-@click.argument("window")
+@click.argument("window", callback=ledger_text)
 @feed_option
 @confirmed_options
 def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
@@ -97,7 +100,7 @@ def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click passes every
 
 
 @click.command("undo")
-@click.argument("window")
+@click.argument("window", callback=ledger_text)
 @feed_option
 @click.option(
     "--files",
@@ -115,10 +118,10 @@ def undo_window(**options: Any) -> None:  # noqa: ANN401 - click passes every op
 
 
 @click.command("exclude")
-@click.argument("window")
+@click.argument("window", callback=ledger_text)
 @click.argument("path")
 @feed_option
-@click.option("--reason", required=True, help="Why; recorded with your name.")
+@click.option("--reason", required=True, callback=ledger_text, help="Why; recorded with your name.")
 @confirmed_options
 def exclude_from_window(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
     """Leave the file PATH out of unpublished WINDOW (an id or a key), or out of the rebuild of a published one.

@@ -8,7 +8,13 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import json_option, open_environment, owner, state_option
+from airflow_provider_blockread.cli.options.shared import (
+    json_option,
+    ledger_text,
+    open_environment,
+    owner,
+    state_option,
+)
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
@@ -34,7 +40,7 @@ from airflow_provider_blockread.steps.read.inferring import inferred_schema
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.handing_over import require_published
 
-window_argument = click.argument("window")
+window_argument = click.argument("window", callback=ledger_text)
 _PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose sums are complete
 
 
@@ -44,7 +50,7 @@ def windows() -> None:
 
 
 @windows.command("list")
-@click.option("--name", "feed", metavar="FEED", help="Only windows of this feed.")
+@click.option("--name", "feed", metavar="FEED", callback=ledger_text, help="Only windows of this feed.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
 @state_option
 @json_option

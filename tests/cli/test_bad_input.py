@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
 
 import pytest
 
+from airflow_provider_blockread.errors import OptionsError
 from tests.cli.place import Place
 
 _CSV = ["--format", "csv", "--schema", "a long, b string"]
@@ -35,6 +37,57 @@ def test_bad_options_are_refused_by_the_plan(place: Place, options: list[str], m
 
     assert done.exit_code == 1
     assert message in str(done.exception)
+
+
+_RUN = ["run", "in", "--output", "out"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["plan", "in", "--name", "{}"], "--name"),
+        (["plan", "in", "--window", "{}"], "--window"),
+        (["plan", "{}"], "SOURCE, which names the feed where no option does"),
+        ([*_RUN, "--name", "{}"], "--name"),
+        ([*_RUN, "--window", "{}"], "--window"),
+        (["run", "in", "--output", "{}"], "--output"),
+        (["merge", "in", "--output", "{}"], "--output"),
+        (["files", "list", "{}"], "FEED"),
+        (["files", "new", "in", "--name", "{}"], "--name"),
+        (["windows", "list", "--name", "{}"], "--name"),
+        (["windows", "show", "{}"], "WINDOW"),
+        (["windows", "verify", "{}"], "WINDOW"),
+        (["windows", "rebuild", "{}"], "WINDOW"),
+        (["windows", "rebuild", "w", "--feed", "{}"], "--name"),
+        (["windows", "exclude", "w", "a", "--reason", "{}"], "--reason"),
+        (["reprocess", "--window", "{}"], "--window"),
+        (["clean", "--restore", "{}"], "--restore"),
+        (["clean", "in", "--action", "delete", "--feed", "{}"], "--feed"),
+        (["clean", "in", "--action", "archive", "--archive", "{}"], "--archive"),
+        (["prune", "--feed", "{}"], "--feed"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_names_that_are_no_text_are_refused(
+    place: Place, monkeypatch: pytest.MonkeyPatch, arguments: list[str], what: str
+) -> None:
+    """A shell passes any bytes; the message names the argument, and with text in its place the command goes on."""
+    monkeypatch.chdir(place.folder)
+    place.call("db", "upgrade")
+    done = place.call(*(argument.format(os.fsdecode(b"x\x80")) for argument in arguments))
+
+    assert isinstance(done.exception, OptionsError)
+    assert str(done.exception).startswith(f"{what}: '")
+    assert str(done.exception).endswith(r"x\udc80' is not UTF-8, as text in the ledger is; correct it")
+    assert "UTF-8" not in str(place.call(*(argument.format("x") for argument in arguments)).exception)
+
+
+def test_a_name_that_is_no_text_is_one_line(place: Place) -> None:
+    """It is printable, too."""
+    done = place.shell("windows", "show", os.fsdecode(b"x\x80"))
+
+    assert done.stderr == "Error: WINDOW: 'x\\udc80' is not UTF-8, as text in the ledger is; correct it\n"
+    assert done.returncode == 1
 
 
 @pytest.mark.spark

@@ -11,6 +11,7 @@ from airflow_provider_blockread.cli.options.selecting import Selecting, selectin
 from airflow_provider_blockread.cli.options.shared import (
     format_options,
     json_option,
+    ledger_text,
     make_format_option,
     option_group,
     owner,
@@ -158,11 +159,13 @@ class ReadOptions(WriteOptions):
         return AsRead() if self.sql is None else Sql(self.sql, scope=self.scope)
 
 
-_WINDOW = click.option("--window", metavar="KEY", help="Key of the window; the same key is the same window.")
+_WINDOW = click.option(
+    "--window", metavar="KEY", callback=ledger_text, help="Key of the window; the same key is the same window."
+)
 _MAX_READERS = click.option(
     "--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read a window at once."
 )
-_NAME = click.option("--name", metavar="FEED", help="Name of the feed; default: the only source.")
+_NAME = click.option("--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the source.")
 _FILES_FROM = click.option(
     "--files-from",
     metavar="FILE",

@@ -25,6 +25,29 @@ from airflow_provider_blockread.storage.stores import Stores
 C = TypeVar("C", bound=Callable[..., Any])
 
 
+def ledger_text(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Return a name that the ledger holds, as a callback of its option or argument.
+
+    Raises:
+        OptionsError: when its bytes are no text in UTF-8.
+    """
+    if value is not None:
+        name = parameter.opts[0]
+        require_text(value, name if name.startswith("-") else name.upper())
+    return value
+
+
+def require_text(value: str, what: str) -> None:
+    """Refuse bytes that are no text in UTF-8, which a shell may pass and no database takes.
+
+    Raises:
+        OptionsError: naming what they are.
+    """
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        msg = f"{what}: {value!r} is not UTF-8, as text in the ledger is; correct it"
+        raise OptionsError(msg)
+
+
 def option_group(*options: Callable[[Any], Any]) -> Callable[[C], C]:
     """Return a decorator that adds these options to a command, whose help lists the last one first."""
 

@@ -48,6 +48,9 @@ CATALOG: list[Entry] = [
     Remedy("cli/options/selecting.py", "--interval", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/options/pipeline.py", "exclude each other", f"{_HERE}/test_commands.py::test_functions_of_a_run"),
     Remedy("cli/options/shared.py", "--schema belongs to", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
+    Remedy(
+        "cli/options/shared.py", "is not UTF-8", "tests/cli/test_bad_input.py::test_names_that_are_no_text_are_refused"
+    ),
     Remedy("cli/options/shared.py", "KEY=VALUE", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/spark.py", "did not start", f"{_HERE}/test_commands.py::test_spark_that_does_not_start"),
     Explained("cli/spark.py", "stopped before it began", "Ctrl-C causes it within the moment in which Spark starts"),
