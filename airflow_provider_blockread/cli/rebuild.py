@@ -14,8 +14,9 @@ from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
-from airflow_provider_blockread.errors import StateError
+from airflow_provider_blockread.errors import StateError, shell_word
 from airflow_provider_blockread.options.upkeep import FILE_STATUSES
+from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
@@ -51,7 +52,7 @@ class RebuildOptions(Confirmed, OnSpark):
             return
         if not intent.is_empty:
             self.check_spark()
-        self._require_work(intent, files)
+        self._require_work(env, intent, request)
         if self.restart:
             give_up_rebuild(env, request)
         with printing_aside(), self.open_spark() as spark:
@@ -59,8 +60,8 @@ class RebuildOptions(Confirmed, OnSpark):
         if self.as_json:
             print_json([window.to_json() for window in done])
 
-    def _require_work(self, intent: Intent, files: FileChoice | None) -> None:
-        """Refuse a request that names a window or files, and would do nothing; a repeated one may be complete.
+    def _require_work(self, env: Environment, intent: Intent, asked: RebuildRequest) -> None:
+        """Refuse what names a window or files, and does nothing; a repetition may find all of it done.
 
         Raises:
             StateError: with the reason.
@@ -71,8 +72,13 @@ class RebuildOptions(Confirmed, OnSpark):
             [window] = intent.windows
             msg = f"window {window.window} is {window.what}; choose another one with `blockread windows list`"
             raise StateError(msg)
+        files = asked.files
         if not intent.windows and files is not None and files.path is not None and files.status == FILE_STATUSES[0]:
-            msg = f"no file of these windows matches --path {files.path!r}; `blockread files list` names a feed's files"
+            feed = self.feed or asked.range.windows(env)[0].feed
+            msg = (
+                f"no file of these windows matches --path {files.path!r}; `blockread files list {shell_word(feed)}`"
+                " names the files of their feed"
+            )
             raise StateError(msg)
 
     def _range(self) -> WindowRange:

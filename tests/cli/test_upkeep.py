@@ -22,6 +22,7 @@ from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
 from tests.ledgers import open_ledger
 from tests.pipeline.make import Pipe, ReadHere
+from tests.remedies.advice import commands
 
 
 def _plan(place: Place, key: str) -> None:
@@ -189,8 +190,11 @@ def test_what_is_named_and_not_there_is_an_error(place: Place, pipe: Pipe) -> No
     window = pipe.run("w").window
     no_file = ["reprocess", "--feed", "feed", "--path", "*.csv"]
     assert place.call(*no_file, "--dry-run").exit_code == 0
-    assert "matches --path '*.csv'; `blockread files list` names" in str(place.call(*no_file, "--yes").exception)
-    assert "matches --path '*.csv'" in str(place.call("reprocess", "--window", "w", *no_file[3:], "--yes").exception)
+    for named in (no_file, ["reprocess", "--window", "w", *no_file[3:]]):
+        message = str(place.call(*named, "--yes").exception)
+        assert "matches --path '*.csv'; `blockread files list feed` names the files" in message
+        [listing] = commands(message)
+        assert "a.txt" in place.call(*listing).output
     undo(pipe.env, get_window(pipe.env.ledger, "w"), who="me")
 
     for command in (["windows", "rebuild", "w"], ["reprocess", "--window", "w"]):
