@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -73,7 +73,9 @@ class RebuildOptions(Confirmed, OnSpark):
             msg = f"window {window.window} is {window.what}; choose another one with `blockread windows list`"
             raise StateError(msg)
         files = asked.files
-        if not intent.windows and files is not None and files.path is not None and files.status == FILE_STATUSES[0]:
+        if intent.windows or files is None or files.path is None:
+            return
+        if not propose_rebuild(env, replace(asked, files=FileChoice(path=files.path))).windows:  # of any status
             feed = self.feed or asked.range.windows(env)[0].feed
             msg = (
                 f"no file of these windows matches --path {files.path!r}; `blockread files list {shell_word(feed)}`"
