@@ -74,6 +74,21 @@ def test_windows_to_read_again(logs: Pipe, desk: Desk, command: list[str], named
     assert logs.plan().generation == 2
 
 
+@pytest.mark.parametrize(
+    "bound", [("--since", "2020-01-01"), ("--until", "2099-01-01"), ("--from", "a"), ("--to", "z")], ids=" ".join
+)
+def test_a_window_and_a_range(logs: Pipe, desk: Desk, bound: tuple[str, str]) -> None:
+    """Each is given without the other, as the message says, and the window is read again."""
+    logs.run()
+    message = "a range is one of a feed's windows: give it without a window"
+    assert message in desk.refused("windows", "rebuild", "w", *bound)
+    assert message in desk.refused("reprocess", "--window", "w", "--feed", "feed", *bound)
+    desk.done("windows", "rebuild", "w")
+    desk.done("windows", "rebuild", "--feed", "feed", *bound)
+
+    assert logs.plan().generation == 3
+
+
 def test_a_rebuild_that_fails_goes_on(logs: Pipe, desk: Desk) -> None:
     """Its cause fixed, the same command continues from the window where it failed."""
     logs.run("1")

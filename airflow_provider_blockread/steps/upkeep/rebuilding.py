@@ -78,12 +78,13 @@ class WindowRange:
         """Return the windows that are meant, in the order of their planning.
 
         Raises:
-            OptionsError: when no feed is named for a range, or a named feed or window does not exist.
+            OptionsError: when a range has no feed, or a window beside it, or a named feed or window does not exist.
         """
-        if self.window is not None:
+        is_range = (self.since, self.until, self.first_key, self.last_key) != (None,) * 4
+        if self.window is not None and not is_range:
             return [get_window(env.ledger, self.window, self.feed)]
-        if self.feed is None:
-            msg = "name a window, or a feed with --feed; a range is one of a feed's windows"
+        if self.feed is None or self.window is not None:
+            msg = "name a window, or a feed with --feed; a range is one of a feed's windows: give it without a window"
             raise OptionsError(msg)
         return [window for window in windows_in_order(env.ledger, self.feed) if self._holds(window)]
 
