@@ -83,6 +83,18 @@ def test_what_does_not_fit_is_refused(published: Place, arguments: list[str], sa
     assert _left(published.source) == 2
 
 
+def test_a_source_that_is_not_there_is_a_typing_error(published: Place) -> None:
+    """With its right path the command works; a file that is the source may be gone, since it was cleaned."""
+    more = ["--feed", "feed", "--action", "delete", "--yes"]
+    message = str(published.call("clean", f"{published.source}-not", *more).exception)
+    assert message.startswith(f"clean: the source file://{published.source}-not does not exist")
+    assert message.endswith("correct its path")
+
+    file = str(published.source / "a.txt")
+    assert [published.json("clean", file, *more)["files"] for _ in range(2)] == [1, 0]
+    assert published.json("clean", str(published.source), *more)["files"] == 1
+
+
 def test_a_source_and_an_action_are_needed(published: Place) -> None:
     """Without them the message names what is missing."""
     assert "name the SOURCE and an --action" in str(published.call("clean", "--yes").exception)

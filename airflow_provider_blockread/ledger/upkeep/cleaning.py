@@ -16,7 +16,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, exists, or_, select
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.ledger.feeds import find_feed, require_feed
+from airflow_provider_blockread.ledger.files.known import known_versions
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
 from airflow_provider_blockread.ledger.schema.tables import files, generations, windows
@@ -77,6 +79,17 @@ def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
             return None
         found, left = _fit_files(connection, fit, ids)
     return CleanPage(files=tuple(found), left=left, last=ids[-1])
+
+
+def knows_file(ledger: Ledger, feed: str, path: str) -> bool:
+    """Return whether the feed has ever taken or listed a file of this canonical path.
+
+    Raises:
+        OptionsError: when the ledger knows no such feed.
+    """
+    known = require_feed(ledger, feed)
+    with ledger.reading() as connection:
+        return bool(known_versions(connection, known, [path_digest(path)]))
 
 
 def listed_source(ledger: Ledger, feed: str) -> dict[str, Any] | None:

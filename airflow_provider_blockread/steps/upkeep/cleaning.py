@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os.path
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from airflow_provider_blockread.ledger.upkeep.cleaning import (
     CleanPage,
     Fit,
     finish_cleaning,
+    knows_file,
     listed_source,
     next_page,
     write_down,
@@ -151,6 +153,10 @@ def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
     """Return the source's roots, after a check that its stores and the archive allow what is requested."""
     roots = SourceRoots(request.source)
     for root in roots.uris:
+        path = uris.local_path(root)
+        if path is not None and not os.path.lexists(path) and not knows_file(env.ledger, request.feed, root):
+            msg = f"clean: the source {root} does not exist, and the feed knows no such file; correct its path"
+            raise OptionsError(msg)
         if request.action == "tag" and not env.stores.has_tags(root):
             msg = (
                 f"clean: {root}: tags cannot be set there, only s3:// and abfs:// have them; archive or delete instead"

@@ -14,6 +14,11 @@ CATALOG: list[Entry] = [
     Remedy("cli/members.py", "holds no merged files", "tests/merging/test_members.py::test_members_are_listed"),
     Explained("cli/rebuild.py", "choose another one", f"another window is another command: {_GIVEN_UP}"),
     Explained("cli/rebuild.py", "matches --path", f"another path is another command: {_GIVEN_UP}"),
+    Remedy(
+        "steps/upkeep/cleaning.py",
+        "does not exist",
+        "tests/cli/test_clean.py::test_a_source_that_is_not_there_is_a_typing_error",
+    ),
     Remedy("steps/excluding.py", "was pruned on", f"{_HERE}/test_generations.py::test_a_window_whose_plan_was_pruned"),
     Remedy(
         "steps/journal.py",
