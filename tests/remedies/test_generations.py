@@ -197,9 +197,12 @@ def test_a_pruned_window_that_keeps_its_manifest(two: Pipe, desk: Desk) -> None:
 def test_files_of_a_pruned_window_do_not_go_back(two: Pipe, desk: Desk, *, again: bool) -> None:
     """They stay excluded, and another feed name reads them."""
     two.run()
+    promise = "(--files pending gives it back)"
+    assert promise in desk.done("windows", "undo", "w", "--dry-run")
     desk.done("prune", "--older-than", "1h", "--keep", "0", *(["--keep-manifests"] if again else []))
     if again:
         two.run(clear_number=1)
+    assert promise not in desk.done("windows", "undo", "w", "--dry-run")
     message = desk.refused("windows", "undo", "w", "--files", "pending")
     assert "let them stay excluded, and read them under another feed name" in message
     desk.done("windows", "undo", "w")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from airflow_provider_blockread.errors import PrunedError, StateError
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.upkeep.withdrawing import (
     SHOWN,
@@ -31,7 +32,7 @@ from airflow_provider_blockread.steps.plan.cleaned import require_sources
 
 _FATES = {
     "pending": ("goes", "go", "back to pending, to be read and published by a later window of the feed"),
-    "excluded": ("stays", "stay", "excluded, and no later window reads what is (--files pending gives it back)"),
+    "excluded": ("stays", "stay", "excluded, and no later window reads what is"),
 }
 _GIVEN_UP = ("reading", "proven", "failed", "superseded")  # states of a rebuild that can be given up, or was
 _KEY = "Its key stays taken: a run that plans it again is skipped."
@@ -68,7 +69,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     check_abandoning(env.ledger, window.id)
     last = list_generations(env.ledger, window.id)[-1:]
     groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
-    what = f"now {window_progress(env.ledger, window.id).dated}; {_files(window, 'pending')}"
+    what = f"now {window_progress(env.ledger, window.id)}; {_files(env, window, 'pending')}"
     done = sum(group.state == "done" for group in groups)
     if done:
         what += f"; {done:,} of {plural(len(groups), 'group')} {'is' if done == 1 else 'are'} read already, for nothing"
@@ -99,7 +100,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     names = ", ".join(sorted({sink.uri for sink, of_place in places if of_place.by_uri})) or "the output"
     what = (
         f"{plural(len(found), 'published file')} ({format_bytes(size)}, {plural(rows, 'row')})"
-        f" {'is' if len(found) == 1 else 'are'} removed from {names}; {_files(window, files or 'excluded')}"
+        f" {'is' if len(found) == 1 else 'are'} removed from {names}; {_files(env, window, files or 'excluded')}"
     )
     return Intent(action="undo", windows=(window_intent(window, what),), notes=(_KEY,))
 
@@ -171,20 +172,30 @@ def _stays_excluded(env: Environment, window: Window, files: str | None) -> tupl
     )
 
 
-def _files(window: Window, fate: str) -> str:
+def _can_go_back(env: Environment, window: Window) -> bool:
+    """Return whether the files of a window that is undone may go back to the feed: pruning forgets which they are."""
+    try:
+        check_undoing(env.ledger, window.id, files="pending")
+    except (PrunedError, StateError):
+        return False
+    return True
+
+
+def _files(env: Environment, window: Window, fate: str) -> str:
     it, they, then = _FATES[fate]
     verb = it if window.files == 1 else they
-    return f"its {plural(window.files, 'file')} ({format_bytes(window.bytes)}) {verb} {then}"
+    returns = " (--files pending gives it back)" if fate == "excluded" and _can_go_back(env, window) else ""
+    return f"its {plural(window.files, 'file')} ({format_bytes(window.bytes)}) {verb} {then}{returns}"
 
 
 def _continued(env: Environment, action: str, window: Window, held: Withdrawal, files: str | None = None) -> Intent:
     """Return what is left to do of a withdrawal that has already begun."""
     notes: tuple[str, ...] = ()
     if held.finished_at is None:
-        fate = _files(window, files or held.files)
+        fate = _files(env, window, files or held.files)
         what = f"abandoned by {held.who}, but not to its end: the rest is done now, and {fate}"
     elif files == "pending" and held.files == "excluded":
-        what = f"{_files(window, 'pending')}; until now excluded"
+        what = f"{_files(env, window, 'pending')}; until now excluded"
         notes = _stays_excluded(env, window, files)
     else:
         what = f"abandoned by {held.who} on {held.finished_at:%Y-%m-%d %H:%M:%SZ}, files {held.files}: nothing is left"
