@@ -111,6 +111,20 @@ def test_a_verification_of_what_was_begun(two: Pipe, desk: Desk, remedy: str, *,
         assert "abandoned" in desk.done("windows", "list")
 
 
+@pytest.mark.parametrize("how", ["undo", "abandon"])
+def test_a_verification_of_what_was_abandoned(two: Pipe, desk: Desk, how: str) -> None:
+    """Another window, which the command lists, is verified instead."""
+    (two.run if how == "undo" else two.plan)()
+    desk.done("windows", how, "w")
+    two.put({"later.txt": b"later\n"})
+    two.run("other")
+    message = desk.refused("windows", "verify", "w")
+    assert "was abandoned, so nothing of it is published; choose another one with" in message
+
+    assert "other" in desk.carry_out(message)
+    assert "is verified" in desk.done("windows", "verify", "other")
+
+
 @pytest.mark.parametrize("sink", ["parquet", "text"])
 @pytest.mark.parametrize("kind", ["output", "quarantine"])
 @pytest.mark.parametrize("damage", ["removed", "truncated"])

@@ -47,6 +47,12 @@ def require_published(env: Environment, window: Window) -> Generation:
     Raises:
         OptionsError: when the newest generation is not published.
     """
+    if window.state == "abandoned":
+        msg = (
+            f"window {window.id} was abandoned, so nothing of it is published; choose another one with"
+            " `blockread windows list`"
+        )
+        raise OptionsError(msg)
     latest = latest_generation(env.ledger, window.id)
     # An earlier verification may have failed, but the window is still published.
     if latest.state not in FINISHED and latest.mode != "verify":

@@ -19,6 +19,11 @@ CATALOG: list[Entry] = [
         "does not exist",
         "tests/cli/test_clean.py::test_a_source_that_is_not_there_is_a_typing_error",
     ),
+    Remedy(
+        "steps/upkeep/handing_over.py",
+        "was abandoned",
+        f"{_HERE}/test_generations.py::test_a_verification_of_what_was_abandoned",
+    ),
     Remedy("steps/excluding.py", "was pruned on", f"{_HERE}/test_generations.py::test_a_window_whose_plan_was_pruned"),
     Remedy(
         "steps/journal.py",
