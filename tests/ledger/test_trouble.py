@@ -135,6 +135,7 @@ def test_a_file_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
         ('FATAL:  password authentication failed for user "x"', None, "correct the user or the password"),
         ("FATAL:  sorry, too many clients already", None, "raise its max_connections"),
         ("canceling statement due to lock timeout", "55P03", "pg_stat_activity"),
+        ("canceling statement due to statement timeout", "57014", "SET statement_timeout"),
         ("permission denied for schema public", "42501", "GRANT USAGE, CREATE ON SCHEMA"),
         ("permission denied for table feeds", "42501", "write to all tables"),
         ("no schema has been selected to create in", "3F000", "CREATE SCHEMA"),
