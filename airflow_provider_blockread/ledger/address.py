@@ -12,8 +12,8 @@ from sqlalchemy.engine import URL
 from airflow_provider_blockread.errors import OptionsError
 
 _FORMS = "sqlite:////folder/file.db or postgresql://user@host/database"
-_SECRET = re.compile("passw|secret|scram_", re.IGNORECASE)  # in names of parameters, such as sslpassword
-# A password ends at the first @, so a second @ would make the rest of the password a part of the host.
+_THRESHOLD = "prepare_threshold"
+# A password ends at the first @, so that a second one would make the rest of it a part of the host.
 _SECOND_AT = re.compile(r"[^:/]*://[^:/]*:[^@]*@.*@", re.DOTALL)
 
 
@@ -41,7 +41,26 @@ def parse_address(text: str) -> URL:
         raise OptionsError(msg)
     if url.get_backend_name() == "sqlite":
         _check_file(url)
+    server_arguments(url)
     return url
+
+
+def server_arguments(url: URL) -> dict[str, int | None]:
+    """Return the parameters of a server's URL that its driver does not take as text.
+
+    Raises:
+        OptionsError: when one has no meaning.
+    """
+    found = url.normalized_query.get(_THRESHOLD)
+    if found is None or url.get_backend_name() == "sqlite":
+        return {}
+    if found[-1] != "none" and not found[-1].isdecimal():
+        msg = (
+            f"the ledger's URL has {_THRESHOLD}={found[-1]!r}; write a number, after so many executions a statement is"
+            " prepared, or none, for never"
+        )
+        raise OptionsError(msg)
+    return {_THRESHOLD: None if found[-1] == "none" else int(found[-1])}
 
 
 def _check_file(url: URL) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -49,8 +49,10 @@ _AS_TEXT = 0  # `psycopg.pq.Format.TEXT`; the driver need not be installed
 _UPGRADE_LOCK = 0x626C6F636B726561
 
 
-def prepare_engine(url: URL) -> Engine:
+def prepare_engine(url: URL, arguments: Mapping[str, object]) -> Engine:
     """Return an engine with this package's settings; it opens its first connection when used.
+
+    A server's driver gets these arguments besides those of the URL.
 
     Raises:
         ModuleNotFoundError: when the driver is not installed.
@@ -65,7 +67,7 @@ def prepare_engine(url: URL) -> Engine:
         isolation_level="READ COMMITTED",
         pool_pre_ping=True,
         max_overflow=-1,
-        connect_args={"connect_timeout": _CONNECT_TIMEOUT_S},
+        connect_args={"connect_timeout": _CONNECT_TIMEOUT_S, **arguments},
     )
     event.listen(engine, "connect", _configure_postgres)
     return engine

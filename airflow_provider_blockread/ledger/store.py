@@ -23,7 +23,7 @@ from airflow_provider_blockread.errors import (
     OptionsError,
 )
 from airflow_provider_blockread.ledger import migrations
-from airflow_provider_blockread.ledger.address import complete, file_of, is_missing, parse_address, shown
+from airflow_provider_blockread.ledger.address import file_of, is_missing, parse_address, server_arguments, shown
 from airflow_provider_blockread.ledger.dialect import (
     give_way,
     lock_upgrade,
@@ -240,7 +240,7 @@ class Ledger:
             )
             raise OptionsError(msg)
         try:
-            return prepare_engine(self._url)
+            return prepare_engine(self._url, server_arguments(self._url))
         except ModuleNotFoundError as error:
             msg = f"ledger {self.name} needs the module {error.name}; install airflow-provider-blockread[postgres]"
             raise OptionsError(msg) from error

@@ -64,6 +64,17 @@ def test_an_address_of_a_server_as_the_message_writes_it(server: str) -> None:
             ledger.check()
 
 
+@pytest.mark.postgres
+def test_when_the_driver_prepares_statements(server: str) -> None:
+    """A number is taken, and so is the word that the message gives."""
+    url = new_schema(server, "prepared")
+    with pytest.raises(OptionsError, match=r"prepare_threshold='often'; write a number, .* or none, for never"):
+        Ledger(f"{url}&prepare_threshold=often")
+    for right in ("0", "5", "none"):
+        with closing(Ledger(f"{url}&prepare_threshold={right}")) as ledger:
+            ledger.check()
+
+
 @pytest.mark.parametrize("missing", ["file", "tables", "identity", "older"])
 def test_a_ledger_is_made_or_brought_up_to_date(desk: Desk, tmp_path: Path, missing: str) -> None:
     """The command that the message names, with the ledger's URL in the place of URL."""

@@ -21,6 +21,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "ledger/address.py", "cannot be parsed", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"
     ),
+    Remedy("ledger/address.py", "write a number", f"{_HERE}/test_ledgers.py::test_when_the_driver_prepares_statements"),
     Remedy("ledger/address.py", "cannot live in", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"),
     Remedy("ledger/address.py", "four slashes", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"),
     Remedy("ledger/address.py", "in memory", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"),
