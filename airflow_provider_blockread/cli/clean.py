@@ -54,7 +54,7 @@ class Cleaning(Confirmed, Sourcing):
 @click.command()
 @click.argument("source", nargs=-1)
 @click.option(
-    "--feed", "--name", "feed", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the source."
+    "--feed", "--name", "feed", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the only source."
 )
 @sourcing_options
 @click.option("--action", type=click.Choice(CLEANING_ACTIONS), help="What to do with the files.")

@@ -36,7 +36,7 @@ class NewFilesOptions(Sourcing, Selecting):
 
 @click.command("new")
 @click.argument("source", nargs=-1, required=True)
-@click.option("--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the source.")
+@click.option("--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the only source.")
 @sourcing_options
 @selecting_options
 @state_option

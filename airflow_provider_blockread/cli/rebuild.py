@@ -61,7 +61,7 @@ class RebuildOptions(Confirmed, OnSpark):
             print_json([window.to_json() for window in done])
 
     def _require_work(self, env: Environment, intent: Intent, asked: RebuildRequest) -> None:
-        """Refuse what names a window or files, and does nothing; a repetition may find all of it done.
+        """Refuse a request that names a window or files, and would do nothing; a repeated one may be complete.
 
         Raises:
             StateError: with the reason.

@@ -13,7 +13,8 @@ from airflow_provider_blockread.errors import OptionsError
 
 _FORMS = "sqlite:////folder/file.db or postgresql://user@host/database"
 _THRESHOLD = "prepare_threshold"
-# A password ends at the first @, so that a second one would make the rest of it a part of the host.
+_SECRET = re.compile("passw|secret|scram_", re.IGNORECASE)  # in names of parameters, such as sslpassword
+# A password ends at the first @, so a second @ would make the rest of the password a part of the host.
 _SECOND_AT = re.compile(r"[^:/]*://[^:/]*:[^@]*@.*@", re.DOTALL)
 
 

@@ -23,7 +23,14 @@ from airflow_provider_blockread.errors import (
     OptionsError,
 )
 from airflow_provider_blockread.ledger import migrations
-from airflow_provider_blockread.ledger.address import file_of, is_missing, parse_address, server_arguments, shown
+from airflow_provider_blockread.ledger.address import (
+    complete,
+    file_of,
+    is_missing,
+    parse_address,
+    server_arguments,
+    shown,
+)
 from airflow_provider_blockread.ledger.dialect import (
     give_way,
     lock_upgrade,

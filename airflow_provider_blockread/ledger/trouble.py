@@ -36,6 +36,8 @@ _REMEDIES = {
     r'role ".*" does not exist': "create its user (`CREATE ROLE ... LOGIN`), or name another, then retry",
     r"authentication failed|no password supplied": "correct the user or the password in its URL, then retry",
     r"^53300|too many (clients|connections)|connection slots": "run fewer tasks at once, or raise its max_connections",
+    r"^54000": "a path, or the name of a feed or a window, is longer than its indexes hold, about 2,700 bytes; shorten"
+    " it, or exclude the file by a pattern",
     r"^(55P03|40P01)": "other sessions held its locks for too long; wait until they end (pg_stat_activity), then retry",
     # The words differ by the server's language.
     r"^57014": "a statement took longer than its user may, or an administrator ended it; let the user take longer"

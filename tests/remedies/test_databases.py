@@ -230,6 +230,11 @@ def test_a_server_that_cannot_be_reached(server: str, tmp_path: Path) -> None:
 def test_every_complaint_is_caused_somewhere() -> None:
     """A new one needs a test here, or a reason."""
     caused = {"readonly database", "unable to open", "is not a database", "already exists", "is locked"}
-    caused |= {"is malformed|malformed database", "^(55P03|40P01)", "authentication failed|no password supplied"}
+    caused |= {
+        "^54000",
+        "is malformed|malformed database",
+        "^(55P03|40P01)",
+        "authentication failed|no password supplied",
+    }
 
     assert caused | set(_SERVER) | set(_NOT_HERE) == set(trouble._REMEDIES)

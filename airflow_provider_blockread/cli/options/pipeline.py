@@ -165,7 +165,7 @@ _WINDOW = click.option(
 _MAX_READERS = click.option(
     "--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read a window at once."
 )
-_NAME = click.option("--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the source.")
+_NAME = click.option("--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the only source.")
 _FILES_FROM = click.option(
     "--files-from",
     metavar="FILE",

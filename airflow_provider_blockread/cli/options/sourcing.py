@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import click
 
 from airflow_provider_blockread.cli.options.shared import option_group, require_text
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import FileSource, parse_duration
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.storage.listing.rules import NameRules
@@ -31,14 +32,21 @@ class Sourcing:
     redirect_host: tuple[str, ...]
 
     def feed_name(self, env: Environment, given: str | None) -> str:
-        """Return the feed's name: the given one, or the canonical roots.
+        """Return the feed's name: the given one, or the canonical root.
 
         Raises:
-            OptionsError: when a root names the feed, and is no text.
+            OptionsError: when there is no name for several roots, since with each further one it would be another feed;
+                or the only root is not text.
         """
         if given:
             return given
-        name = " ".join(dict.fromkeys(map(env.stores.canonical, self.source)))
+        name, *others = dict.fromkeys(map(env.stores.canonical, self.source))
+        if others:
+            msg = (
+                f"{len(others) + 1} sources need a name for their feed, under which their files are remembered when"
+                " sources are added or removed; give one with --name"
+            )
+            raise OptionsError(msg)
         require_text(name, "SOURCE, which names the feed where no option does")
         return name
 

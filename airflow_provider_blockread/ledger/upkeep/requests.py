@@ -45,10 +45,10 @@ def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Requ
 def open_request(ledger: Ledger, action: str, arguments: dict[str, Any], *, who: str) -> Request:
     """Return the unfinished request with these arguments; if there is none, begin it."""
     found = find_request(ledger, action, arguments)
-    # A repetition takes the windows planned by then. No window that exists now may be later, as one is that was planned
-    # on a host whose clock is ahead.
+    # A repeated command takes the windows that were planned before this time, so it must not be earlier than that of
+    # any window there is, such as one that was planned on a host whose clock is ahead.
     newest = select(func.max(windows.c.created_at)).scalar_subquery()
-    while found is None:  # another process may begin the same one now, or finish it just then
+    while found is None:  # another process may begin or finish the same one meanwhile
         row = {"action": action, "arguments": arguments, "digest": _digest(action, arguments), "who": who}
         now = literal(ledger.now(), windows.c.created_at.type)
         began_at = case((newest > now, newest), else_=now)

@@ -69,7 +69,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     check_abandoning(env.ledger, window.id)
     last = list_generations(env.ledger, window.id)[-1:]
     groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
-    what = f"now {window_progress(env.ledger, window.id)}; {_files(env, window, 'pending')}"
+    what = f"now {window_progress(env.ledger, window.id).dated}; {_files(env, window, 'pending')}"
     done = sum(group.state == "done" for group in groups)
     if done:
         what += f"; {done:,} of {plural(len(groups), 'group')} {'is' if done == 1 else 'are'} read already, for nothing"
