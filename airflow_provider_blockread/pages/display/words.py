@@ -15,7 +15,7 @@ from airflow_provider_blockread.options.parsing.sizes import format_bytes
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _NS = 1_000_000_000
 _SHORT_ID = 6
-_MOST_DIGITS = 18
+_MOST_DIGITS, _MOST = 19, 2**63 - 1  # of a number that a database holds
 _LEAST_S = 0.05  # a shorter time is too short for a rate
 
 #: A shape for each colour, so that no meaning depends on colour alone.
@@ -163,4 +163,6 @@ def share(part: float, whole: float) -> int:
 def whole(text: str) -> int | None:
     """Return the whole number in a part of an address, or None if it is not one that a database can hold."""
     digits = text.removeprefix("-")
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else None
+    if not digits.isascii() or not digits.isdigit() or len(digits) > _MOST_DIGITS or int(digits) > _MOST:
+        return None
+    return int(text)
