@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
+import html
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,3 +85,34 @@ def test_redirects_are_followed_as_far_as_the_source_says(lake: Lake) -> None:
             [file] = list_files(lake.pipe.env.ledger, "web")
             assert shown in lake.client.get(f"/ledgers/main/files/{file.file}/records?at=0").text
             asked = dataclasses.replace(asked, files=[])
+
+
+def test_bytes_of_a_compressed_file_are_counted_as_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bad record behind the stored size is the one that is marked; pages lead on to the end, and no further."""
+    rows = [b"%d,x,%d" % (n, n) for n in range(3000)]
+    rows[2500] = b"2500,x,bad"
+    data = b"id,name,n\n" + b"\n".join(rows) + b"\n"
+    at = data.index(rows[2500])
+    with filled_lake(tmp_path) as lake:
+        lake.pipe.with_policies(on_bad_record="quarantine")
+        lake.pipe.put({"packed.csv.gz": gzip.compress(data)})
+        lake.publish("packed")
+        page = lake.file("packed.csv.gz")
+        [link] = re.findall(rf'href="([^"]*/records\?at={at}[^"]*)"', lake.client.get(page).text)
+        text = lake.client.get(html.unescape(link)).text
+        starts, there = [], f"{page}/records?at=0"
+        while there and len(starts) < 100:
+            shown = lake.client.get(there).text
+            starts += re.findall(r"in bytes ([\d,]+) to", shown)
+            later = re.search(r'href="([^"]*)">Later', shown)
+            there = html.unescape(later[1]) if later else ""
+
+        assert (lake.pipe.source / "packed.csv.gz").stat().st_size < at
+        assert "<mark>2500,x,bad</mark>" in text
+        assert starts == [f"{start:,}" for start in range(0, len(data), 4096)]
+        assert "The file holds no bytes here" in lake.client.get(f"{page}/records?at=9999999").text
+
+        monkeypatch.setattr("airflow_provider_blockread.pages.views.file._MOST_DECODED", 9000)
+        last, far = (lake.client.get(f"{page}/records?at={at}").text for at in (8900, 9001))
+        assert "Later" not in last
+        assert "A page decodes only the first 9,000 bytes of a compressed file." in far

@@ -37,7 +37,7 @@ from airflow_provider_blockread.storage.versions import open_version
 _DRAWN = 400  # segments of the strip
 _LISTED = 200  # rows of the list of blocks
 _BEFORE, _SHOWN = 512, 4096  # bytes around an offset
-_MOST_STREAMED = 64 * 2**20  # bytes of a compressed file that a page decodes
+_MOST_DECODED = 64 * 2**20  # bytes of a compressed file, about
 
 
 def show(visit: Visit) -> Response:
@@ -75,21 +75,29 @@ def show(visit: Visit) -> Response:
 
 
 def records(visit: Visit) -> Response:
-    """Return the bytes around an offset."""
+    """Return the bytes around an offset, which counts decoded bytes where the file is compressed."""
     env, life = visit.env, _life(visit)
-    at = min(max(whole(visit.asked("at")) or 0, 0), life.size)
+    options, error = _options(life)
+    codec = None if options is None else codec_of(options.record_format, life.path)
+    most = life.size if codec is None else _MOST_DECODED
+    at = max(whole(visit.asked("at")) or 0, 0)
+    at = at if codec else min(at, most)
     length = whole(visit.asked("length")) or 0
-    start = max(at - _BEFORE, 0)
-    error, data = "", b""
+    start, data, size = max(at - _BEFORE, 0), b"", life.size
+    if at > most:
+        error = f"A page decodes only the first {most:,} bytes of a compressed file."
     try:
-        data = _bytes(visit, life, start, start + _SHOWN)
+        data, size = (data, size) if error else _bytes(visit, life, options, start)
     except BlockReadError as failure:
         error = str(failure)
+    end = start + len(data)
+    at = min(at, end) if data else at
     mark = (at, at + max(length, 1))
     text = passage(data, start, mark=mark, encoding=_record_format(life).get("encoding") or "utf-8")
     values = {"life": life, "at": at, "lines": dump(data, start, mark=mark), "error": error, "start": start}
-    values |= {"text": text, "is_record": length > 0}
-    values |= {"end": start + len(data), "step": _SHOWN, "now": env.ledger.now(), "before": _BEFORE}
+    values |= {"text": text, "is_record": length > 0, "most": most, "end": end}
+    later = end + _BEFORE if end < size and (codec is None or end + _BEFORE <= most) else None
+    values |= {"later": later, "step": _SHOWN, "now": env.ledger.now(), "before": _BEFORE}
     return visit.page("records.html", values)
 
 
@@ -119,8 +127,17 @@ def _record_format(life: FileLife) -> dict[str, Any]:
     return dict(generation.options.get("record_format", {})) if generation else {}
 
 
-def _bytes(visit: Visit, life: FileLife, start: int, end: int) -> bytes:
-    """Return bytes of the version, decoded if it is compressed, without loading the record format.
+def _options(life: FileLife) -> tuple[GenerationOptions | None, str]:
+    """Return the options by which the file was read last, and why they are not known; none where no window took it."""
+    generation = life.windows[-1].generation if life.windows else None
+    try:
+        return None if generation is None else GenerationOptions.from_json(generation.options), ""
+    except BlockReadError as error:
+        return None, str(error)
+
+
+def _bytes(visit: Visit, life: FileLife, options: GenerationOptions | None, start: int) -> tuple[bytes, int]:
+    """Return bytes of the version and its size, decoded if it is compressed, without loading the record format.
 
     A user's own format is code, which must run only on workers and on Spark.
 
@@ -128,17 +145,13 @@ def _bytes(visit: Visit, life: FileLife, start: int, end: int) -> bytes:
         BlockReadError: when the file is gone, is now another version, or is reached by a link out of its source.
     """
     version = FileVersion(life.path, life.size, life.mtime_ns, life.etag)
-    generation = life.windows[-1].generation if life.windows else None
-    options = None if generation is None else GenerationOptions.from_json(generation.options)
     with open_version(visit.env.stores, version, _bounds(visit, options)) as file:
-        if options is not None:
-            codec = codec_of(options.record_format, life.path)
-            source = open_bytes(file, codec, name=life.path, size=life.size)
-            source.data_offset = 0  # bytes before those that are shown need not be kept
-            if not source.streamed or end <= _MOST_STREAMED:
-                return source.read(start, end)
-        file.seek(start)
-        return file.read(end - start)
+        if options is None:
+            file.seek(start)
+            return file.read(_SHOWN), life.size
+        source = open_bytes(file, codec_of(options.record_format, life.path), name=life.path, size=life.size)
+        source.data_offset = 0  # bytes before those that are shown need not be kept
+        return source.read(start, start + _SHOWN), source.size  # of a stream larger than any file before its end
 
 
 def _bounds(visit: Visit, options: GenerationOptions | None) -> Bounds:
