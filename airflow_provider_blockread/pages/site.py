@@ -84,10 +84,13 @@ class Again:
 
 
 class Schedules(Protocol):
-    """When Airflow itself starts runs; empty without Airflow."""
+    """When Airflow itself starts runs, and which of them go on; empty without Airflow."""
 
     def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:
         """Return, for each DAG with a schedule of times, when its next run begins; None for a paused DAG."""
+
+    def goes_on(self, dag: str, run: str) -> bool:
+        """Return whether a run is there and has not ended."""
 
 
 class NoSchedules:
@@ -96,6 +99,10 @@ class NoSchedules:
     def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:  # noqa: ARG002
         """Return an empty mapping."""
         return {}
+
+    def goes_on(self, dag: str, run: str) -> bool:  # noqa: ARG002
+        """Return that no run does."""
+        return False
 
 
 class Tasks(Protocol):

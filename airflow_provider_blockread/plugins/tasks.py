@@ -18,7 +18,7 @@ from airflow_provider_blockread.pages.site import Again
 
 
 class AirflowSchedules:
-    """When the scheduler starts runs of DAGs."""
+    """When the scheduler starts runs of DAGs, and which of them go on."""
 
     def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:
         """Return, for each DAG with a schedule of times, when its next run begins; None for a paused DAG."""
@@ -27,6 +27,12 @@ class AirflowSchedules:
             rows = session.query(DagModel.dag_id, DagModel.is_paused, planned)
             found = rows.filter(DagModel.dag_id.in_(dags), ~DagModel.is_stale).all()
         return {dag: None if paused else at for dag, paused, at in found if paused or at is not None}
+
+    def goes_on(self, dag: str, run: str) -> bool:
+        """Return whether a run is there and has not ended."""
+        with create_session() as session:
+            found = DagRun.find(dag_id=dag, run_id=run, session=session)
+            return any(one.state not in State.finished_dr_states for one in found)
 
 
 class AirflowTasks:

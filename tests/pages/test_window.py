@@ -12,6 +12,7 @@ from airflow_provider_blockread.ledger.schema.journal_tables import outputs
 from airflow_provider_blockread.ledger.schema.tables import generations, windows
 from airflow_provider_blockread.ledger.windows.generations import start_generation
 from airflow_provider_blockread.ledger.windows.groups import fail_group
+from airflow_provider_blockread.ledger.windows.scans import begin_scan, end_scan
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.make import FEED, claim, close_empty_window, open_window, publish, ref
 
@@ -37,13 +38,32 @@ def test_a_window_offers_what_its_state_allows(client: TestClient, env: Environm
     assert _offered(client, window) == planned | published
 
 
-def test_one_block_is_one_block(client: TestClient, env: Environment) -> None:
-    """As it is one group, and one file."""
-    window = open_window(env.ledger)
-    with env.ledger.writing() as connection:
-        connection.execute(update(windows).values(blocks=1))
+def test_a_page_asks_again_until_nothing_moves(client: TestClient, env: Environment) -> None:
+    """Also while the window waits for the next task; each new state, and the end of a scan, shows the page anew."""
+    window, seen = open_window(env.ledger), []
 
-    assert "<small>1 block<" in client.get(f"/ledgers/main/windows/{window.id}").text
+    def look() -> None:
+        page = f"/ledgers/main/windows/{window.id}"
+        live, text = client.get(f"{page}/live").json(), client.get(page).text
+        seen.append((live["moving"], live["state"]))
+        assert f'data-moving="{str(live["moving"]).lower()}" data-state="{live["state"]}"' in text
+
+    look()
+    epoch = begin_scan(env.ledger, window.id)
+    look()
+    end_scan(env.ledger, window.id, epoch)
+    look()
+    claimed = claim(env.ledger, ref(window))
+    look()
+    fail_group(env.ledger, claimed, "broke")
+    look()
+    publish(env.ledger, window)
+    look()
+
+    assert seen == [
+        *((True, "waiting"), (True, "scanning"), (True, "waiting"), (True, "reading")),
+        *((False, "failed"), (False, "published")),
+    ]
 
 
 def test_a_window_with_nothing_to_read_offers_nothing(client: TestClient, env: Environment) -> None:

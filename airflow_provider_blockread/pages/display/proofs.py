@@ -11,6 +11,8 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 
 _AT_WORK = {"planning", "reading", "proving", "publishing"}
+#: States that change without anybody's help.
+MOVING = frozenset({"waiting", *_AT_WORK})
 _PROVEN = {"proven", "publishing", "published", "verified", "superseded"}
 
 

@@ -12,14 +12,12 @@ from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.next_actions import NextAction, is_left_out, ways_on
 from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
-from airflow_provider_blockread.pages.display.proofs import Stage, stages_of
+from airflow_provider_blockread.pages.display.proofs import MOVING, Stage, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
 from airflow_provider_blockread.pages.display.words import number, share
 from airflow_provider_blockread.pages.tabs.run_windows import RunWindow
 
-#: States that change without anybody's help.
-MOVING = frozenset({"planning", "waiting", "reading", "proving", "publishing"})
 _WIDEST = 100  # groups that are drawn one by one
 
 

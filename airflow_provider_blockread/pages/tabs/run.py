@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.overview.runs import newest_groups
 from airflow_provider_blockread.pages.tabs.cards import window_card
-from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, run_windows
+from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, may_plan, run_windows
 from airflow_provider_blockread.pages.visit import Visit
 
 
@@ -28,6 +28,6 @@ def _values(visit: Visit) -> dict[str, object]:
         "ids": ids,
         "cards": cards,
         "problems": problems,
-        "moving": any(card.moves for card in cards),
+        "moving": any(card.moves for card in cards) or may_plan(visit, ids),
         "state": " ".join(card.found.row.state for card in cards),
     }

@@ -86,6 +86,12 @@ def run_windows(visit: Visit, ids: AirflowIds) -> tuple[list[RunWindow], list[st
     return in_ledgers(visit, collect)
 
 
+def may_plan(visit: Visit, ids: AirflowIds) -> bool:
+    """Return whether the run may still plan a window, to a visitor who may see what its DAG reads."""
+    reads = FeedRef(ledger="", id=0, name="", dags=frozenset({ids.dag}))
+    return visit.may_see(reads) and visit.site.schedules.goes_on(ids.dag, ids.run)
+
+
 def in_ledgers(visit: Visit, collect: Callable[[str, Environment], Iterator[T]]) -> tuple[list[T], list[str]]:
     """Return what is found in all ledgers of the site, and why some ledgers cannot be read."""
     found: list[T] = []

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.runs import newest_groups
 from airflow_provider_blockread.pages.tabs.cards import group_card, window_card
-from airflow_provider_blockread.pages.tabs.run_windows import AirflowIds, RunWindow, airflow_ids, run_windows
+from airflow_provider_blockread.pages.tabs.run_windows import AirflowIds, RunWindow, airflow_ids, may_plan, run_windows
 from airflow_provider_blockread.pages.visit import Visit
 
 
@@ -37,7 +37,7 @@ def _values(visit: Visit) -> dict[str, object]:
     found = _found(windows, ids)
     group = None if found is None or found.group is None else group_card(found.window, found.group)
     window = None if found is None else window_card(found.window, found.groups)
-    moving = (group.moves if group else window.moves) if window else False
+    moving = (group.moves if group else window.moves) if window else may_plan(visit, ids)
     state = (group.state if group else window.found.row.state) if window else ""
     return {
         "ids": ids,

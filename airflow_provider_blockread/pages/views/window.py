@@ -27,7 +27,7 @@ from airflow_provider_blockread.ledger.windows.progress import Progress, group_p
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.next_actions import is_left_out, next_actions
 from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
-from airflow_provider_blockread.pages.display.proofs import is_being_scanned, proof_of, stages_of
+from airflow_provider_blockread.pages.display.proofs import MOVING, is_being_scanned, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
 from airflow_provider_blockread.pages.display.words import whole
@@ -39,7 +39,6 @@ _GROUPS = 100  # listed groups; those that are not done come first
 _DRAWN = 200  # segments of the strip of files
 _MOST_DRAWN = 20_000  # files that a strip shows
 _BAD = 100  # listed bad records
-_MOVING = {"planning", "reading", "proving", "publishing"}
 _UNREAD = {"reading", "failed"}
 _TASK_PARTS = 4  # of the name of an owner that is a task
 
@@ -110,7 +109,7 @@ def live(visit: Visit) -> Response:
     return JSONResponse(
         {
             "window": row.window.id,
-            "state": row.state,
+            "state": values["state"],
             "moving": values["moving"],
             "groups": row.window.groups,
             "groups_done": counts.done,
@@ -155,7 +154,8 @@ def _moving(visit: Visit, row: WindowRow) -> dict[str, Any]:
     listed = sorted(rows, key=lambda one: (first.get(one.progress.state, 3), one.group.ref.group))
     return {
         "now": now,
-        "moving": row.state in _MOVING or is_being_scanned(row),
+        "moving": row.state in MOVING,
+        "state": "scanning" if is_being_scanned(row) else row.state,
         "left_s": window_left_s(row),
         "stages": stages_of(row),
         "groups": listed[:_GROUPS],

@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 from airflow.models.dag import DagModel
+from airflow.models.dagrun import DagRun
+from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 from airflow.utils.session import create_session
+from airflow.utils.state import DagRunState
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.get_provider_info import get_provider_info
@@ -62,6 +65,19 @@ def test_the_next_runs_are_those_of_the_scheduler(runs: Any, dag_id: str) -> Non
     assert set(found) == {hourly, paused}
     assert found[hourly].utcoffset() is not None
     assert found[paused] is None
+
+
+def test_a_run_goes_on_until_it_ends(runs: Any, dag_id: str) -> None:
+    """One that has ended, or that Airflow does not know, does not."""
+    with DAG(dag_id, schedule=None) as dag:
+        EmptyOperator(task_id="only")
+    run = runs.start(dag)
+    ended, unknown = (AirflowSchedules().goes_on(dag_id, name) for name in (run.run_id, "never"))
+    with create_session() as session:
+        session.get(DagRun, run.id).state = DagRunState.QUEUED
+
+    assert (ended, unknown) == (False, False)
+    assert AirflowSchedules().goes_on(dag_id, run.run_id)
 
 
 def test_a_worker_that_loads_the_plugin_loads_no_page() -> None:

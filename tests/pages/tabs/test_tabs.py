@@ -116,7 +116,7 @@ def test_a_scan_is_a_stage_of_the_window(client: TestClient, env: Environment, w
     assert '<li class="now" aria-current="step"><b>scanned</b>under way' in alone
     assert "</span>scanning</span>" in alone
     assert "A scan finds where records begin" in alone
-    assert 'data-moving="true"' in alone
+    assert 'data-moving="true" data-state="scanning"' in alone
     assert '<li class="now" aria-current="step"><b>scanned</b>under way' in at_it
     assert '<li class="past"><b>scanned</b><time datetime="2026-01-01T00:00:05' in over
 
