@@ -31,7 +31,7 @@ OVERTAKEN = "a newer generation has taken its place, or its window was abandoned
 #: What a message says about a window whose plan was pruned.
 PRUNED = (
     "its plan is gone, so it cannot be read again; what it published stays. Read its files under another feed name"
-    " (--name) and output, or bring its manifest back from a backup; `blockread prune --keep-manifests` keeps them"
+    " (--name) and output, or bring its manifest back from a backup; pruning with --keep-manifests keeps them"
 )
 
 _PLANNED_COLUMNS = ("window_id", "number", "files", "blocks", "bytes", "first_path", "last_path")

@@ -113,7 +113,7 @@ def _read_again(action: str, title: str, what: str, *fields: Field) -> Action:
     def propose(asked: Asked) -> Proposal:
         intent, again = propose_reading(asked.env, asked.window, _reading(action, asked)), _again(action, asked)
         why = "No run of Airflow has planned this window" if again is None else asked.tasks.refusal(again)
-        if why:
+        if why and not intent.is_empty:
             return Proposal(
                 intent=intent, why=f"{why}: read it from a shell, where Spark is.", command=_command(action, asked)
             )

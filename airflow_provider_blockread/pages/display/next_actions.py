@@ -20,6 +20,8 @@ _GOES_ON = {
     "proving": "What was read is compared with the plan; nothing is published before they agree.",
     "publishing": "It is proven, and its output is being published.",
 }
+#: Actions that read a window again.
+READ_AGAIN = ("rebuild", "reprocess", "verify")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +149,9 @@ def _published(row: WindowRow, detail: WindowDetail) -> list[NextAction]:
     window, outs = row.window, plural(detail.published.files, "output file")
     name = shell_word(window.id)
     read = f"{plural(window.files, 'file')} ({format_bytes(window.bytes)})"
+    fate, files = "return to the feed, or are excluded from it", "pending"
+    if window.pruned_at is not None:  # which files it had is forgotten
+        fate, files = "are excluded from the feed", "excluded"
     return [
         NextAction(
             title="Rebuild",
@@ -169,8 +174,8 @@ def _published(row: WindowRow, detail: WindowDetail) -> list[NextAction]:
         ),
         NextAction(
             title="Remove its output",
-            effect=f"Remove {outs} from the output; the files return to the feed, or are excluded from it.",
-            command=f"blockread windows undo {name} --files pending",
+            effect=f"Remove {outs} from the output; the files {fate}.",
+            command=f"blockread windows undo {name} --files {files}",
             action="undo",
         ),
     ]

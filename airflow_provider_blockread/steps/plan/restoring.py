@@ -7,7 +7,7 @@ from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.errors import ExchangeError, OptionsError, PrunedError
 from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
 from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest, summarize
-from airflow_provider_blockread.ledger.model import PendingFile, Window
+from airflow_provider_blockread.ledger.model import Generation, PendingFile, Window
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.retention import restore_plan
 from airflow_provider_blockread.ledger.windows.generations import PRUNED, as_read_by, published_generation
@@ -41,6 +41,13 @@ def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> FileRange:
         )
         raise OptionsError(msg)
     return FileRange(file=found.file, version=version, start=part.start, end=part.end, whole=whole)
+
+
+def without_plan(env: Environment, window: Window, generation: Generation | None) -> str:
+    """Return why a window is not read again as a generation reads it: its plan was pruned; empty where it is."""
+    if window.pruned_at is None or env.stores.exists(as_read_by(window, generation).manifest_uri):
+        return ""
+    return f"left alone, since it was pruned on {window.pruned_at:%Y-%m-%d} and its plan is gone"
 
 
 def restore_pruned(env: Environment, window: Window) -> None:

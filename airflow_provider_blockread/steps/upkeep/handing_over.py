@@ -12,13 +12,18 @@ from typing import Any
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.requests import finish_request, open_request, start_requested
-from airflow_provider_blockread.ledger.windows.generations import FINISHED, latest_generation, list_generations
+from airflow_provider_blockread.ledger.windows.generations import (
+    FINISHED,
+    latest_generation,
+    list_generations,
+    published_generation,
+)
 from airflow_provider_blockread.ledger.windows.progress import window_progress
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
-from airflow_provider_blockread.steps.plan.restoring import restore_pruned
+from airflow_provider_blockread.steps.plan.restoring import restore_pruned, without_plan
 from airflow_provider_blockread.steps.read.submitting import require_code
 from airflow_provider_blockread.steps.upkeep.rebuilding import (
     RebuildRequest,
@@ -75,6 +80,9 @@ def propose_reading(env: Environment, window: Window, reading: Reading) -> Inten
     if reading.action != "verify":
         return propose_rebuild(env, reading.request(window))
     require_published(env, window)
+    why = without_plan(env, window, published_generation(env.ledger, window.id))
+    if why:
+        return Intent(action="verify", windows=(window_intent(window, why, does=False),))
     number = list_generations(env.ledger, window.id)[-1].number + 1
     what = f"{plural(window.files, 'file')} read and proven again as generation {number}; nothing is written"
     return Intent(action="verify", windows=(window_intent(window, what),))

@@ -25,7 +25,6 @@ from airflow_provider_blockread.ledger.upkeep.requests import (
 )
 from airflow_provider_blockread.ledger.windows.generations import (
     UNFINISHED,
-    as_read_by,
     latest_generation,
     list_generations,
     published_generation,
@@ -48,7 +47,7 @@ from airflow_provider_blockread.steps.plan.replacing import (
     plan_newer,
 )
 from airflow_provider_blockread.steps.plan.replaying import open_ref
-from airflow_provider_blockread.steps.plan.restoring import restore_pruned
+from airflow_provider_blockread.steps.plan.restoring import restore_pruned, without_plan
 from airflow_provider_blockread.steps.read.submitting import require_code
 from airflow_provider_blockread.steps.running import WindowRunner
 
@@ -218,10 +217,8 @@ def _left_alone(env: Environment, window: Window, mine: Generation | None, shown
         return f"done already, as generation {mine.number}"
     if shown is None:
         unpublished = "not published but " if window.state == "open" else ""
-        return f"left alone, since it is {unpublished}{window_progress(env.ledger, window.id).dated}"
-    if window.pruned_at is not None and not env.stores.exists(as_read_by(window, shown).manifest_uri):
-        return f"left alone, since it was pruned on {window.pruned_at:%Y-%m-%d} and its plan is gone"
-    return ""
+        return f"left alone, since it is {unpublished}{window_progress(env.ledger, window.id)}"
+    return without_plan(env, window, shown)
 
 
 def _forgotten(env: Environment, window: Window, shown: Generation, files: FileChoice) -> WindowIntent | None:
