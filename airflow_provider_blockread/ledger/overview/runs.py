@@ -24,9 +24,9 @@ def windows_of_run(ledger: Ledger, run: str) -> list[WindowRow]:
         return window_rows(connection, rows, ledger.now())
 
 
-def newest_groups(ledger: Ledger, row: WindowRow) -> list[Group]:
-    """Return the groups of a window's newest generation, in order; empty before it is planned."""
-    return [] if row.generation is None else list_groups(ledger, row.window.id, row.generation.number)
+def viewed_groups(ledger: Ledger, row: WindowRow) -> list[Group]:
+    """Return the groups of the viewed generation of a window, in order; empty before it is planned."""
+    return [] if row.viewed is None else list_groups(ledger, row.window.id, row.viewed.number)
 
 
 def last_published(ledger: Ledger, feed: int) -> datetime | None:

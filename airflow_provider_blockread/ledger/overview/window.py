@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import String, and_, case, func, literal, or_, select, union, union_all
+from sqlalchemy import String, and_, case, exists, func, literal, select, union, union_all
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
-from airflow_provider_blockread.ledger.schema.tables import exclusions, file_sums, files
+from airflow_provider_blockread.ledger.schema.tables import exclusions, file_sums, files, generations
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements, request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.groups import left_out_by
+from airflow_provider_blockread.ledger.upkeep.withdrawing import SHOWN
 
 _SHOWN = 100  # rows of each list on a page
 _WORST = (
@@ -95,7 +95,7 @@ class WindowExclusion(NamedTuple):
 class WindowDetail:
     """What is in a window besides its generations and groups. Lists are truncated after the first hundred."""
 
-    outputs: tuple[Output, ...]  # of the requested generation
+    outputs: tuple[Output, ...]  # of the requested generation; empty once they are replaced or removed
     published: OutputSums
     quarantined: OutputSums
     excluded: tuple[WindowExclusion, ...]
@@ -105,7 +105,9 @@ class WindowDetail:
 
 def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
     """Return what a generation of a window publishes, and what the window leaves out."""
-    mine = (outputs.c.window_id == window, outputs.c.generation == generation)
+    seen = exists().where(generations.c.window_id == window, generations.c.number == generation)
+    seen = seen.where(generations.c.state.in_(SHOWN))
+    mine = (outputs.c.window_id == window, outputs.c.generation == generation, seen)
     listed = select(*(outputs.c[name] for name in Output._fields)).where(*mine)
     sums = select(outputs.c.kind, func.count(), func.sum(outputs.c.rows), func.sum(outputs.c.size)).where(*mine)
     left = select(*(exclusions.c[name] for name in ("file_id", "path", "reason", "who", "excluded_at")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -48,21 +48,32 @@ class GroupSums(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowRow:
-    """A window, the newest of its generations, and the one that readers see."""
+    """A window, the newest of its generations, the one that readers see, and the one that is looked at."""
 
     window: Window
     feed_id: int
     generation: Generation | None  # the newest one
     shown: Generation | None  # the published one
     progress: Progress  # of the newest one
-    groups: GroupSums  # of the newest one; empty for a pruned window
     excluded: int  # files
+    viewed: Generation | None  # `current`, unless another one is requested
+    groups: GroupSums  # of the viewed one; empty for a pruned window
 
     @property
     def state(self) -> str:
         """The progress of the window in one word; for a published window with newer work, that of the work."""
         over = self.progress.state in {"superseded", "verified"}
         return "published" if over and self.shown is not None else self.progress.state
+
+    @property
+    def current(self) -> Generation | None:
+        """The generation that the state is about: the published one, unless newer work goes on or failed."""
+        return self.shown if self.state == "published" else self.generation
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the viewed generation is the one that the state is about."""
+        return self.viewed is self.current
 
     @property
     def error(self) -> str | None:
@@ -114,6 +125,12 @@ def window_row(ledger: Ledger, window: str) -> WindowRow | None:
         return next(iter(window_rows(connection, rows, ledger.now())), None)
 
 
+def viewing(ledger: Ledger, row: WindowRow, generation: Generation) -> WindowRow:
+    """Return the window with another of its generations as the viewed one."""
+    with ledger.reading() as connection:
+        return _viewing(connection, [replace(row, viewed=generation)])[0]
+
+
 def open_windows(connection: Connection, now: datetime, *, feed: int | None = None) -> list[WindowRow]:
     """Return unfinished windows, and published ones that are read again, newest first, at most some hundreds."""
     query = _selected().where(_is_open()).order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
@@ -137,21 +154,28 @@ def window_rows(connection: Connection, rows: Sequence[Any], now: datetime) -> l
     ids = [window.id for window in found]
     newest = newest_generations(connection, ids)
     progress = progress_of(connection, found, newest, now)
-    sums = _group_sums(connection, newest.values())
     shown = {row.window_id: generation_from(row) for row in connection.execute(_published(ids))}
     excluded = _counts(connection, ids)
-    return [
+    listed = [
         WindowRow(
             window=window,
             feed_id=row.feed_id,
             generation=newest.get(window.id),
             shown=shown.get(window.id),
             progress=progress[window.id],
-            groups=sums.get(window.id, GroupSums()),
             excluded=excluded.get(window.id, 0),
+            viewed=None,
+            groups=GroupSums(),
         )
         for window, row in zip(found, rows, strict=True)
     ]
+    return _viewing(connection, [replace(one, viewed=one.current) for one in listed])
+
+
+def _viewing(connection: Connection, rows: Sequence[WindowRow]) -> list[WindowRow]:
+    """Return windows with the sums of the groups of their viewed generations."""
+    sums = _group_sums(connection, [row.viewed for row in rows if row.viewed is not None])
+    return [replace(row, groups=sums.get(row.window.id, GroupSums())) for row in rows]
 
 
 def _selected() -> Select[Any]:
@@ -186,7 +210,7 @@ def _filtered(query: Select[Any], wanted: WindowFilter) -> Select[Any]:
     return query
 
 
-def _group_sums(connection: Connection, newest: Iterable[Generation]) -> Mapping[str, GroupSums]:
+def _group_sums(connection: Connection, viewed: Iterable[Generation]) -> Mapping[str, GroupSums]:
     is_done, is_running = groups.c.state == "done", groups.c.state == "running"
     sums = {  # by field of the returned value
         "done": func.sum(case((is_done, 1), else_=0)),
@@ -203,7 +227,7 @@ def _group_sums(connection: Connection, newest: Iterable[Generation]) -> Mapping
         "reported_at": func.max(case((is_running, groups.c.progress_at))),
     }
     named = (column.label(name) for name, column in (sums | others).items())
-    mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in newest])
+    mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in viewed])
     found = {}
     for row in connection.execute(select(groups.c.window_id, *named).where(mine).group_by(groups.c.window_id)):
         values = row._asdict()

@@ -31,21 +31,22 @@ def is_being_scanned(row: WindowRow) -> bool:
     return row.state == "waiting" and row.window.scan_epoch > 0 and row.window.scanned_at is None
 
 
-def stages_of(row: WindowRow) -> list[Stage]:
-    """Return a window's stages: those of its newest generation, or of the published one if that stays published.
+def stages_of(row: WindowRow, withdrawn_at: datetime | None = None) -> list[Stage]:
+    """Return the stages of the viewed generation of a window; `withdrawn_at` is when the window was withdrawn.
 
-    If a separate scan has begun, there is a stage `scanned`.
+    If a separate scan has begun, there is a stage `scanned`. What is over has only the stages that it has passed.
     """
-    window, groups = row.window, row.groups
-    generation = row.shown if row.state == "published" else row.generation
+    window, groups, generation = row.window, row.groups, row.viewed
     proven_at, published_at = (generation.proven_at, generation.published_at) if generation else (None, None)
     is_read = proven_at is not None or (window.groups > 0 and groups.done >= window.groups)
     is_planned = generation is not None or row.state not in {"planning", "failed", "stalled"}
-    is_verified = row.state == "verified"
+    is_verified = generation is not None and generation.state == "verified"
+    is_over = row.window.state == "abandoned" or (generation is not None and generation.state == "superseded")
     found: list[tuple[str, bool, datetime | None, str]] = [("planned", is_planned, window.created_at, "")]
     if window.scan_epoch:
         found.append(("scanned", is_read or window.scanned_at is not None, window.scanned_at, ""))
-    done = f"{groups.done:,} of {plural(window.groups, 'group')}" if window.groups else ""
+    is_pruned = window.pruned_at is not None  # and its groups with it
+    done = f"{groups.done:,} of {plural(window.groups, 'group')}" if window.groups and not is_pruned else ""
     last = "verified" if generation is not None and generation.mode == "verify" else "published"
     found += [
         ("read", is_read, groups.ended_at if is_read else groups.began_at, done),
@@ -53,14 +54,18 @@ def stages_of(row: WindowRow) -> list[Stage]:
         (last, is_verified or published_at is not None, proven_at if is_verified else published_at, ""),
     ]
     first_open = next((title for title, is_past, *_ in found if not is_past), "")
-    moves = row.state in _AT_WORK or is_being_scanned(row)
-    at_it = "wrong" if row.state in {"failed", "stalled"} else "now" if moves else "to come"
-    return [
+    moves = row.is_current and (row.state in _AT_WORK or is_being_scanned(row))
+    is_wrong = row.is_current and row.state in {"failed", "stalled"}
+    at_it = "wrong" if is_wrong else "now" if moves else "to come"
+    stages = [
         Stage(
             title=title, at=at, kind="past" if is_past else at_it if title == first_open else "to come", detail=detail
         )
         for title, is_past, at, detail in found
+        if is_past or not is_over
     ]
+    withdrawn = [Stage(title="withdrawn", at=withdrawn_at, kind="wrong")] if window.state == "abandoned" else []
+    return stages + withdrawn
 
 
 def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> list[str]:
@@ -78,7 +83,9 @@ def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> li
     bad = f", {sums.bad_records:,} of them bad" if sums.bad_records else ", none of them bad"
     skipped = f"; {plural(sums.skipped_records, 'blank line or header', 'blank lines and headers')} skipped"
     said.append(f"{plural(sums.records, 'record')} read{bad}{skipped if sums.skipped_records else ''}.")
-    if generation.mode == "write":
+    if generation.mode == "write" and generation.state == "superseded":  # its output is replaced or removed
+        said.append(f"{plural(sums.rows, 'row')} written.")
+    elif generation.mode == "write":
         count, own = ("counts", "its own footer") if out.files == 1 else ("count", "their own footers")
         said.append(
             f"{plural(sums.rows, 'row')} written; {plural(out.files, 'output file')} of {format_bytes(out.bytes)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from airflow_provider_blockread.ledger.overview.runs import newest_groups
+from airflow_provider_blockread.ledger.overview.runs import viewed_groups
 from airflow_provider_blockread.pages.tabs.cards import window_card
 from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, may_plan, run_windows
 from airflow_provider_blockread.pages.visit import Visit
@@ -23,7 +23,7 @@ def live(visit: Visit) -> Response:
 def _values(visit: Visit) -> dict[str, object]:
     ids = airflow_ids(visit)
     found, problems = run_windows(visit, ids)
-    cards = [window_card(one, newest_groups(one.env.ledger, one.row)) for one in found]
+    cards = [window_card(one, viewed_groups(one.env.ledger, one.row)) for one in found]
     return {
         "ids": ids,
         "cards": cards,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.model import Group
-from airflow_provider_blockread.ledger.overview.runs import newest_groups
+from airflow_provider_blockread.ledger.overview.runs import viewed_groups
 from airflow_provider_blockread.pages.tabs.cards import group_card, window_card
 from airflow_provider_blockread.pages.tabs.run_windows import AirflowIds, RunWindow, airflow_ids, may_plan, run_windows
 from airflow_provider_blockread.pages.visit import Visit
@@ -55,7 +55,7 @@ def _found(windows: list[RunWindow], ids: AirflowIds) -> _Found | None:
     A task that has not begun is not in any ledger. It works on the window that a task of its own task group has
     planned; its map index is the number of its group.
     """
-    listed = [(one, newest_groups(one.env.ledger, one.row)) for one in windows]
+    listed = [(one, viewed_groups(one.env.ledger, one.row)) for one in windows]
     for one, groups in listed:
         mine = next((group for group in groups if group.owner == ids.owner), None)
         if mine is not None:

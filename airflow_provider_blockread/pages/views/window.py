@@ -11,7 +11,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
-from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.errors import BlockReadError, printable
 from airflow_provider_blockread.ledger.model import Generation, Group
 from airflow_provider_blockread.ledger.overview.window import (
     NamedFile,
@@ -20,12 +20,12 @@ from airflow_provider_blockread.ledger.overview.window import (
     window_detail,
     window_files,
 )
-from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_row
+from airflow_provider_blockread.ledger.overview.windows import WindowRow, viewing, window_row
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
 from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.next_actions import is_left_out, next_actions
+from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, next_actions
 from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import MOVING, is_being_scanned, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
@@ -33,6 +33,7 @@ from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_o
 from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
 from airflow_provider_blockread.pages.visit import Visit
+from airflow_provider_blockread.steps.plan.restoring import without_plan
 
 _PAGE = 50  # files of a list
 _GROUPS = 100  # listed groups; those that are not done come first
@@ -63,42 +64,47 @@ def show(visit: Visit) -> Response:
     """Return the page."""
     ledger, row = visit.env.ledger, _row(visit)
     generations = list_generations(ledger, row.window.id)
-    asked = whole(visit.asked("generation"))
-    chosen = next((one for one in generations if one.number == asked), row.shown or row.generation)
+    asked = next((one for one in generations if one.number == whole(visit.asked("generation"))), None)
+    chosen = asked or row.shown or row.generation
     newest = row.generation.number if row.generation else 0
+    is_other = asked is not None and row.current is not None and asked.number != row.current.number
+    viewed = viewing(ledger, row, asked) if asked is not None and is_other else row
+    number = viewed.viewed.number if viewed.viewed else newest
     detail = window_detail(ledger, row.window.id, chosen.number if chosen else 0)
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
-    files = window_files(ledger, row.window.id, newest, bad=only_bad, after=after, limit=_PAGE + 1)
+    files = window_files(ledger, row.window.id, number, bad=only_bad, after=after, limit=_PAGE + 1)
     bad, bad_note = bad_records(visit.env, detail.outputs, limit=_BAD) if visit.may_read_records else ([], "")
-    error, name = visit.quoted(row.error), visit.env.ledger.address
-    failed = named_files(ledger, row.window.id, row.error, generation=newest) if row.error else []
-    state_of = _state_of_files(visit, row, {one.id for one in failed if not one.left_out})
+    error, name = visit.quoted(row.error), visit.env.ledger.name
+    failed = named_files(ledger, row.window.id, row.error) if row.error else []
+    state_of = _state_of_files(visit, viewed, {one.id for one in failed})
     trouble = trouble_of(error, name) if error else None
     if trouble is not None and is_left_out(failed):
         trouble = trouble.without_advice()
     withdrawal = find_withdrawal(ledger, row.window.id)
     values = {
-        "row": row,
+        "row": viewed,
         "generations": generations[::-1],
         "chosen": chosen,
         "detail": detail,
         "proof": proof_of(row, chosen, detail) if chosen else [],
         "files": files[:_PAGE],
         "file_state": state_of,
-        "tape": _tape(visit, row, state_of),
+        "tape": _tape(visit, viewed, state_of),
         "only_bad": only_bad,
         "more": files[_PAGE - 1].id if len(files) > _PAGE else None,
         "bad": bad,
         "bad_note": bad_note,
-        "bad_files": _numbers(visit, row, newest) if bad else {},
+        "bad_files": _numbers(visit, row, number) if bad else {},
         "trouble": trouble,
         "failed_at": _failed_at(visit, trouble, failed),
-        "advice": next_actions(row, detail, name, failed, withdrawal),
+        "advice": next_actions(row, detail, name, [one.path for one in failed], withdrawal),
+        "refused": () if _has_plan(visit, row) else READ_AGAIN,
         "withdrawal": withdrawal,
         "planner": _task(visit, row.window.owner),
         "run_link": _run_link(visit, chosen.run if chosen else None),
     }
-    return visit.page("window.html", values | _moving(visit, row))
+    withdrawn_at = withdrawal.finished_at if withdrawal else None
+    return visit.page("window.html", values | _moving(visit, viewed, withdrawn_at))
 
 
 def live(visit: Visit) -> Response:
@@ -144,9 +150,17 @@ def _row(visit: Visit) -> WindowRow:
     return row
 
 
-def _moving(visit: Visit, row: WindowRow) -> dict[str, Any]:
+def _has_plan(visit: Visit, row: WindowRow) -> bool:
+    """Return whether the window can be read again, as far as its work area says."""
+    try:
+        return not without_plan(visit.env, row.window, row.shown)
+    except BlockReadError:
+        return False
+
+
+def _moving(visit: Visit, row: WindowRow, withdrawn_at: datetime | None = None) -> dict[str, Any]:
     """Return the values that change while a window is being read."""
-    ledger, generation = visit.env.ledger, row.generation
+    ledger, generation = visit.env.ledger, row.viewed
     now = ledger.now()
     groups = list_groups(ledger, row.window.id, generation.number) if generation else []
     rows = [_group(visit, one, now) for one in groups]
@@ -154,10 +168,10 @@ def _moving(visit: Visit, row: WindowRow) -> dict[str, Any]:
     listed = sorted(rows, key=lambda one: (first.get(one.progress.state, 3), one.group.ref.group))
     return {
         "now": now,
-        "moving": row.state in MOVING,
+        "moving": row.is_current and row.state in MOVING,
         "state": "scanning" if is_being_scanned(row) else row.state,
         "left_s": window_left_s(row),
-        "stages": stages_of(row),
+        "stages": stages_of(row, withdrawn_at),
         "groups": listed[:_GROUPS],
         "group_count": len(rows),
         "drawn": _strip(rows, generation, {one.group.ref.group for one in listed[:_GROUPS]}) if rows else None,
@@ -233,8 +247,8 @@ def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Ca
     others have their groups' state.
     """
     read: dict[int, str] = {}
-    if row.generation is not None and row.generation.state in _UNREAD and row.window.blocks <= _MOST_DRAWN:
-        read = file_states(visit.env, row, row.generation)
+    if row.viewed is not None and row.viewed.state in _UNREAD and row.window.blocks <= _MOST_DRAWN:
+        read = file_states(visit.env, row, row.viewed)
     ids = sorted(read)
 
     def state(first: int, last: int, stored: str) -> str:
