@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 
+from starlette.testclient import TestClient
+
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.store import Ledger
@@ -52,6 +54,21 @@ def test_a_feed_is_behind_when_a_file_waits_for_two_windows(ledger: Ledger, cloc
     clock.pass_seconds(2 * 3600)
 
     assert (before, condition(ledger)) == ("healthy", "behind")
+
+
+def test_a_file_waits_from_when_it_is_seen(client: TestClient, ledger: Ledger, clock: Clock) -> None:
+    """Whatever time it is selected by: that of its path may be one of long ago."""
+    long_ago = nanoseconds(clock() - timedelta(hours=29))
+    record_files(ledger, FEED, [version("day=2025-12-30", mtime_ns=long_ago)], complete=False)
+    [before], seen_at = feeds_at_a_glance(ledger), clock()
+    word, page = condition(ledger), client.get("/ledgers/main/feeds/1").text
+    clock.pass_seconds(25 * 3600)
+    [sums] = feeds_at_a_glance(ledger)
+
+    assert before.backlog.seen_at == seen_at
+    assert word == "healthy"
+    assert "the first for 0.0 s" in page
+    assert condition_of(sums, clock(), lambda error: error).why.startswith("A file has waited for 25 h")
 
 
 def test_the_next_window_comes_by_schedule_or_else_by_pace(ledger: Ledger, clock: Clock) -> None:

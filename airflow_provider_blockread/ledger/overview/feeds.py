@@ -108,9 +108,14 @@ def _of(query: Select[Any], column: Any, feed: int | None) -> Select[Any]:  # no
 
 def _backlogs(connection: Connection, feed: int | None) -> dict[int, Backlog]:
     size = func.sum(files.c.size - func.coalesce(files.c.part_next_offset, 0))
-    query = select(files.c.feed_id, func.count().label("files"), size.label("bytes"), func.min(files.c.time_ns))
-    rows = connection.execute(_of(query.where(IS_PENDING), files.c.feed_id, feed).group_by(files.c.feed_id))
-    return {row[0]: Backlog(files=row[1], bytes=int(row[2]), oldest_ns=row[3]) for row in rows}
+    sums = (func.count().label("files"), size.label("bytes"), func.min(files.c.time_ns).label("oldest_ns"))
+    query = select(files.c.feed_id, *sums, func.min(files.c.first_listing).label("listing")).where(IS_PENDING)
+    waiting = _of(query, files.c.feed_id, feed).group_by(files.c.feed_id).subquery()
+    seen = select(waiting, listings.c.started_at).outerjoin(listings, listings.c.id == waiting.c.listing)
+    return {
+        row.feed_id: Backlog(files=row.files, bytes=int(row.bytes), oldest_ns=row.oldest_ns, seen_at=row.started_at)
+        for row in connection.execute(seen)
+    }
 
 
 def _left_out(connection: Connection, feed: int | None) -> dict[int, dict[str, int]]:

@@ -12,7 +12,7 @@ from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.display.paces import window_left_s
 from airflow_provider_blockread.pages.display.troubles import brief
 from airflow_provider_blockread.pages.display.upcoming import NextWindow
-from airflow_provider_blockread.pages.display.words import at_ns, duration, share
+from airflow_provider_blockread.pages.display.words import duration, share
 
 #: The conditions, in order of urgency.
 CONDITIONS = ("failing", "behind", "healthy", "idle")
@@ -53,8 +53,8 @@ def condition_of(
     wrong = [one for one in feed.open if one.state in {"failed", "stalled"}]
     if wrong:
         return Condition(word="failing", why=_wrong(feed, wrong[0], now, quoted))
-    oldest = at_ns(feed.backlog.oldest_ns)
-    lag = now - oldest if oldest is not None else timedelta()
+    seen = feed.backlog.seen_at  # not the time by which files are selected, which may be that of an interval long ago
+    lag = now - seen if seen is not None else timedelta()
     limit = _LAG_WITHOUT_PACE if feed.pace is None else max(_LEAST_LAG, _PACES * feed.pace)
     at_work = next((one for one in feed.open if one.state in {"planning", "reading", "proving", "publishing"}), None)
     overdue = now - upcoming.at if upcoming is not None and upcoming.dag and upcoming.at else timedelta()
