@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, false, func, or_, select, true, tuple_
+from sqlalchemy import Connection, Select, and_, false, func, or_, select, true, tuple_
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS
-from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, IS_UNSETTLED, exclusions, feeds, files, windows
-from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
+from airflow_provider_blockread.ledger.schema.tables import (
+    IS_PENDING,
+    IS_UNSETTLED,
+    exclusions,
+    feeds,
+    files,
+    generations,
+    windows,
+)
+from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, replacements
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.selection import (
     PLANNED_STATES,
@@ -96,6 +104,7 @@ class FileLife:
     records: int | None
     bad_records: int | None
     discovered_at: datetime | None
+    replaces_at: datetime | None  # when its window began to read it in the place of an older version
     cleaning: Any | None  # the row of `cleanings`
     excluded: str | None  # why its window leaves it out
     windows: tuple[WindowRow, ...]  # that read it, or parts of it, oldest first
@@ -200,6 +209,7 @@ def file_life(ledger: Ledger, file: int) -> FileLife | None:
             records=row.records if of_parts[0] is None else int(of_parts[0]),
             bad_records=row.bad_records if of_parts[1] is None else int(of_parts[1]),
             discovered_at=row.began,
+            replaces_at=connection.scalar(_replacing(row.window_id, file)) if row.window_id else None,
             cleaning=connection.execute(select(cleanings).where(cleanings.c.file_id == file)).one_or_none(),
             excluded=connection.scalar(left),
             windows=tuple(window_rows(connection, _windows_of(connection, ids), ledger.now())),
@@ -214,6 +224,12 @@ def file_versions(ledger: Ledger, path: str) -> list[FileVersionRow]:
     query = query.outerjoin(windows, _ITS_WINDOW).where(files.c.path_digest == path_digest(path))
     with ledger.reading() as connection:
         return [FileVersionRow(*row) for row in connection.execute(query.order_by(files.c.id).limit(200))]
+
+
+def _replacing(window: str, file: int) -> Select[Any]:
+    same = and_(generations.c.window_id == replacements.c.window_id, generations.c.number == replacements.c.generation)
+    query = select(func.min(generations.c.created_at)).select_from(replacements).join(generations, same)
+    return query.where(replacements.c.window_id == window, replacements.c.new_file == file)
 
 
 def _planned(connection: Connection, feed: int) -> list[Interval]:

@@ -76,6 +76,11 @@ class WindowRow:
         return self.viewed is self.current
 
     @property
+    def bytes(self) -> int:
+        """What was read of the files for what is published; before that, what the plan has of them."""
+        return self.shown.sums.bytes if self.shown is not None else self.window.bytes
+
+    @property
     def error(self) -> str | None:
         """Why its newest work failed, or None."""
         if self.progress.state not in {"failed", "stalled"}:

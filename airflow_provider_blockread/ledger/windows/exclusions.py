@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, and_, func, or_, select
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import ConflictError, SourceError, StateError, shell_word
@@ -80,6 +80,18 @@ def excluded_files(ledger: Ledger, window_id: str, generation: int | None = None
     """Return the sorted ids of the files that a generation of a window (None: every generation) leaves out."""
     with ledger.reading() as connection:
         return list(connection.scalars(left_out_by(window_id, generation)))
+
+
+def excluded_sums(ledger: Ledger, window_id: str) -> tuple[int, int]:
+    """Return how many files a window leaves out for good, and how many bytes of them, as far as their rows are kept."""
+    part = and_(parts.c.window_id == exclusions.c.window_id, parts.c.file_id == exclusions.c.file_id)
+    held = func.coalesce(parts.c.part_end - parts.c.part_start, files.c.size)
+    query = select(func.count(), func.coalesce(func.sum(held), 0)).select_from(exclusions)
+    query = query.outerjoin(files, files.c.id == exclusions.c.file_id).outerjoin(parts, part)
+    mine = (exclusions.c.window_id == window_id, exclusions.c.generation.is_(None))
+    with ledger.reading() as connection:
+        count, size = connection.execute(query.where(*mine)).one()
+    return int(count), int(size)
 
 
 class Exclusion(NamedTuple):

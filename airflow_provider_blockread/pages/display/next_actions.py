@@ -148,7 +148,7 @@ def _withdrawn(row: WindowRow, withdrawal: Withdrawal | None) -> list[NextAction
 def _published(row: WindowRow, detail: WindowDetail) -> list[NextAction]:
     window, outs = row.window, plural(detail.published.files, "output file")
     name = shell_word(window.id)
-    read = f"{plural(window.files, 'file')} ({format_bytes(window.bytes)})"
+    read = f"{plural(window.files - row.excluded, 'file')} ({format_bytes(row.bytes)})"
     fate, files = "return to the feed, or are excluded from it", "pending"
     if window.pruned_at is not None:  # which files it had is forgotten
         fate, files = "are excluded from the feed", "excluded"

@@ -76,10 +76,13 @@ def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> li
     window = row.window
     without = f", without {plural(row.excluded, 'file')} left out" if row.excluded else ""
     borders = max(window.blocks - window.files, 0)
-    read = f"{sums.bytes:,} bytes in {plural(window.blocks, 'block')} of {plural(window.files, 'file')}"
+    blocks, at = f" in {plural(window.blocks, 'block')}", plural(borders, "border")
+    if row.excluded:  # how many blocks these files had is written in the plan alone
+        blocks, at = "", "each border"
+    read = f"{sums.bytes:,} bytes{blocks} of {plural(window.files - row.excluded, 'file')}"
     said = [f"Every byte is accounted for: {read}{without}."]
     if borders:
-        said.append(f"Neighbouring blocks agree at {plural(borders, 'border')}: no record is lost or read twice there.")
+        said.append(f"Neighbouring blocks agree at {at}: no record is lost or read twice there.")
     bad = f", {sums.bad_records:,} of them bad" if sums.bad_records else ", none of them bad"
     skipped = f"; {plural(sums.skipped_records, 'blank line or header', 'blank lines and headers')} skipped"
     said.append(f"{plural(sums.records, 'record')} read{bad}{skipped if sums.skipped_records else ''}.")

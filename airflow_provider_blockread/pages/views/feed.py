@@ -58,7 +58,7 @@ def _lag_s(row: WindowRow) -> float:
 
 MEASURES = {
     "records": Measure(title="records", value=lambda row: row.shown.sums.records if row.shown else 0, text=number),
-    "bytes": Measure(title="bytes", value=lambda row: row.window.bytes, text=size),
+    "bytes": Measure(title="bytes", value=lambda row: row.bytes, text=size),
     "speed": Measure(
         title="bytes a second",
         value=lambda row: row.groups.read_bytes / max(row.reading_s or 0, 0.05) if row.shown else 0,

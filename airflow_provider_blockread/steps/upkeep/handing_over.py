@@ -12,6 +12,7 @@ from typing import Any
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.requests import finish_request, open_request, start_requested
+from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import (
     FINISHED,
     latest_generation,
@@ -84,7 +85,8 @@ def propose_reading(env: Environment, window: Window, reading: Reading) -> Inten
     if why:
         return Intent(action="verify", windows=(window_intent(window, why, does=False),))
     number = list_generations(env.ledger, window.id)[-1].number + 1
-    what = f"{plural(window.files, 'file')} read and proven again as generation {number}; nothing is written"
+    files = window.files - len(excluded_files(env.ledger, window.id))
+    what = f"{plural(files, 'file')} read and proven again as generation {number}; nothing is written"
     return Intent(action="verify", windows=(window_intent(window, what),))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_provider_blockread.errors import PrunedError, StateError
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
@@ -16,6 +16,7 @@ from airflow_provider_blockread.ledger.upkeep.withdrawing import (
     finish_withdrawal,
     release_files,
 )
+from airflow_provider_blockread.ledger.windows.exclusions import excluded_sums
 from airflow_provider_blockread.ledger.windows.generations import (
     give_up_generation,
     list_generations,
@@ -56,6 +57,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     Raises:
         StateError: when the window is not open, or is at least partly published and not being rebuilt.
     """
+    window = _given_back(env, window)
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
         return _continued(env, "abandon", window, held)
@@ -91,6 +93,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     if files == "pending":
         require_sources(env, window, dry_run=True)
     held = check_undoing(env.ledger, window.id, files=files)
+    window = _given_back(env, window)
     if held is not None:
         return _continued(env, "undo", window, held, files)
     shown = [found for found in list_generations(env.ledger, window.id) if found.state in SHOWN]
@@ -172,16 +175,15 @@ def _stays_excluded(env: Environment, window: Window, files: str | None) -> tupl
     )
 
 
-def _can_go_back(env: Environment, window: Window) -> bool:
-    """Return whether the files of a window that is undone may go back to the feed: pruning forgets which they are."""
-    try:
-        check_undoing(env.ledger, window.id, files="pending")
-    except (PrunedError, StateError):
-        return False
-    return True
+def _given_back(env: Environment, window: Window) -> Window:
+    """Return the window with the files and bytes that a withdrawal moves: those that are left out stay as they are."""
+    files, size = excluded_sums(env.ledger, window.id)
+    shown = published_generation(env.ledger, window.id)
+    left = shown.sums.bytes if shown is not None else max(window.bytes - size, 0)
+    return replace(window, files=window.files - files, bytes=left)
 
 
-def _files(env: Environment, window: Window, fate: str) -> str:
+def _files(window: Window, fate: str) -> str:
     it, they, then = _FATES[fate]
     verb = it if window.files == 1 else they
     returns = " (--files pending gives it back)" if fate == "excluded" and _can_go_back(env, window) else ""
