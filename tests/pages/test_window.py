@@ -38,6 +38,15 @@ def test_a_window_offers_what_its_state_allows(client: TestClient, env: Environm
     assert _offered(client, window) == planned | published
 
 
+def test_one_block_is_one_block(client: TestClient, env: Environment) -> None:
+    """As it is one group, and one file."""
+    window = open_window(env.ledger)
+    with env.ledger.writing() as connection:
+        connection.execute(update(windows).values(blocks=1))
+
+    assert "<small>1 block<" in client.get(f"/ledgers/main/windows/{window.id}").text
+
+
 def test_a_page_asks_again_until_nothing_moves(client: TestClient, env: Environment) -> None:
     """Also while the window waits for the next task; each new state, and the end of a scan, shows the page anew."""
     window, seen = open_window(env.ledger), []

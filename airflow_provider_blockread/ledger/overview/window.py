@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import String, and_, case, exists, func, literal, select, union, union_all
+from sqlalchemy import String, and_, case, exists, func, literal, or_, select, union, union_all
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import printable
@@ -16,6 +16,7 @@ from airflow_provider_blockread.ledger.schema.tables import exclusions, file_sum
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements, request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.withdrawing import SHOWN
+from airflow_provider_blockread.ledger.windows.groups import left_out_by
 
 _SHOWN = 100  # rows of each list on a page
 _WORST = (

@@ -25,7 +25,7 @@ from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
 from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, next_actions
+from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, is_left_out, next_actions
 from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import MOVING, is_being_scanned, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
@@ -74,9 +74,9 @@ def show(visit: Visit) -> Response:
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
     files = window_files(ledger, row.window.id, number, bad=only_bad, after=after, limit=_PAGE + 1)
     bad, bad_note = bad_records(visit.env, detail.outputs, limit=_BAD) if visit.may_read_records else ([], "")
-    error, name = visit.quoted(row.error), visit.env.ledger.name
-    failed = named_files(ledger, row.window.id, row.error) if row.error else []
-    state_of = _state_of_files(visit, viewed, {one.id for one in failed})
+    error, name = visit.quoted(row.error), visit.env.ledger.address
+    failed = named_files(ledger, row.window.id, row.error, generation=newest) if row.error else []
+    state_of = _state_of_files(visit, viewed, {one.id for one in failed if not one.left_out})
     trouble = trouble_of(error, name) if error else None
     if trouble is not None and is_left_out(failed):
         trouble = trouble.without_advice()
@@ -97,7 +97,7 @@ def show(visit: Visit) -> Response:
         "bad_files": _numbers(visit, row, number) if bad else {},
         "trouble": trouble,
         "failed_at": _failed_at(visit, trouble, failed),
-        "advice": next_actions(row, detail, name, [one.path for one in failed], withdrawal),
+        "advice": next_actions(row, detail, name, failed, withdrawal),
         "refused": () if _has_plan(visit, row) else READ_AGAIN,
         "withdrawal": withdrawal,
         "planner": _task(visit, row.window.owner),

@@ -217,7 +217,7 @@ def _left_alone(env: Environment, window: Window, mine: Generation | None, shown
         return f"done already, as generation {mine.number}"
     if shown is None:
         unpublished = "not published but " if window.state == "open" else ""
-        return f"left alone, since it is {unpublished}{window_progress(env.ledger, window.id)}"
+        return f"left alone, since it is {unpublished}{window_progress(env.ledger, window.id).dated}"
     return without_plan(env, window, shown)
 
 

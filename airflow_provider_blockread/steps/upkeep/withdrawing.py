@@ -175,6 +175,15 @@ def _stays_excluded(env: Environment, window: Window, files: str | None) -> tupl
     )
 
 
+def _can_go_back(env: Environment, window: Window) -> bool:
+    """Return whether the files of a window that is undone may go back to the feed: pruning forgets which they are."""
+    try:
+        check_undoing(env.ledger, window.id, files="pending")
+    except (PrunedError, StateError):
+        return False
+    return True
+
+
 def _given_back(env: Environment, window: Window) -> Window:
     """Return the window with the files and bytes that a withdrawal moves: those that are left out stay as they are."""
     files, size = excluded_sums(env.ledger, window.id)
@@ -183,7 +192,7 @@ def _given_back(env: Environment, window: Window) -> Window:
     return replace(window, files=window.files - files, bytes=left)
 
 
-def _files(window: Window, fate: str) -> str:
+def _files(env: Environment, window: Window, fate: str) -> str:
     it, they, then = _FATES[fate]
     verb = it if window.files == 1 else they
     returns = " (--files pending gives it back)" if fate == "excluded" and _can_go_back(env, window) else ""
