@@ -113,7 +113,10 @@ def _files(stores: Stores, merged: tuple[str, ...] | list[str]) -> Iterator[str]
             continue
         found = list(_inside(stores, place))
         if not found:
-            msg = f"{place} is no file and holds no merged files ({FILE_PREFIX}*); name one, or the folder of a merge"
+            msg = (
+                f"{place} is neither a merged file nor a folder with merged files ({FILE_PREFIX}*); name one, or the"
+                " folder of a merge"
+            )
             raise SourceError(msg, place)
         yield from found
 

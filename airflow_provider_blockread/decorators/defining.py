@@ -55,12 +55,12 @@ def define(function: Callable[..., Any]) -> Definition:
         OptionsError: when it is not a plain function, its text cannot be found, or the text uses a name from outside.
     """
     if not isinstance(function, FunctionType):
-        _refuse(function, "is no function; decorate one that is defined with `def`")
+        _refuse(function, "is not a function; decorate one that is defined with `def`")
     _require_plain(function)
     try:
         lines, first = inspect.getsourcelines(function)
     except OSError as error:
-        _refuse(function, f"has no text that can be read ({error}); define it in a file", error)
+        _refuse(function, f"has no readable source text ({error}); define it in a file", error)
     is_indented = lines[0][:1].isspace()
     body = ast.parse("".join(["if True:\n"] * is_indented + lines)).body[0]
     node = body.body[0] if isinstance(body, ast.If) else body

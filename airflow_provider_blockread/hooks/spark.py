@@ -85,7 +85,7 @@ class SparkSubmitter:
         try:
             return self._make_hook(detached=True).end_of(application)
         except Exception as error:  # noqa: BLE001 - any client error; the driver's own files decide
-            _log.warning("%s: its cluster does not say how it is doing: %s", application, printable(str(error)))
+            _log.warning("%s: the cluster does not report its status: %s", application, printable(str(error)))
             return ""
 
     def kill(self, application: str | None) -> None:
@@ -97,7 +97,7 @@ class SparkSubmitter:
         try:
             self._make_hook(detached=True).kill(application)
         except Exception as error:  # noqa: BLE001 - any client error; the driver also finds a stop file
-            _log.warning("%s: its cluster has not stopped it: %s", application, printable(str(error)))
+            _log.warning("%s: the cluster did not stop it: %s", application, printable(str(error)))
 
     def require_cluster(self) -> None:
         """Refuse to run an application detached if it would end with this process.
@@ -172,7 +172,7 @@ class SparkSubmitter:
         if hook.is_remote_driver:
             if hook.is_standalone:
                 msg = (
-                    "spark: a standalone cluster runs a driver in Python in deploy mode client only;"
+                    "spark: a standalone cluster supports Python drivers only in deploy mode client;"
                     " leave deploy-mode out of the connection and of conf"
                 )
                 raise OptionsError(msg)

@@ -101,7 +101,7 @@ def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
         used.add(place)
         found.append((root, None if place is None else places[place]))
     if idle := places.keys() - used:
-        msg = f"file_source: conn_id names {min(idle)}, which holds no root; name one of {', '.join(source.roots)}"
+        msg = f"file_source: conn_id names {min(idle)}, which contains no root; name one of {', '.join(source.roots)}"
         raise OptionsError(msg)
     return found
 

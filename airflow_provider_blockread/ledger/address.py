@@ -36,9 +36,7 @@ def parse_address(text: str) -> URL:
     if url.drivername in {"postgres", "postgresql"}:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "sqlite+pysqlite", "postgresql+psycopg"}:
-        msg = (
-            f"a ledger cannot live in {url.drivername}; use {_FORMS}, which is reached by psycopg 3 and no other driver"
-        )
+        msg = f"a ledger cannot be kept in {url.drivername}; use {_FORMS}, with the driver psycopg 3"
         raise OptionsError(msg)
     if url.get_backend_name() == "sqlite":
         _check_file(url)

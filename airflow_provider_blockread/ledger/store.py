@@ -174,7 +174,7 @@ class Ledger:
             LedgerUnavailableError: when the database cannot be reached.
         """
         if self._file is not None and is_missing(self._file):
-            raise LedgerSchemaError(self._needs_upgrade("does not exist: correct its name (--state), or make it"))
+            raise LedgerSchemaError(self._needs_upgrade("does not exist: correct its name (--state), or create it"))
         try:
             with self.reading() as connection:
                 revision = migrations.current(connection)
@@ -235,7 +235,7 @@ class Ledger:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            msg = f"ledger {self.name}: its folder cannot be made ({error.strerror}); correct the path, or make it"
+            msg = f"ledger {self.name}: its folder cannot be created ({error.strerror}); correct the path, or create it"
             raise LedgerUnavailableError(msg) from error
 
     def _open(self) -> Engine:
@@ -264,7 +264,7 @@ class Ledger:
             state = getattr(error.orig, "sqlstate", None)
             if state in _NO_TABLE_STATES or reason.startswith(_NO_TABLE):
                 what = self._needs_upgrade(f"lacks a table ({reason})")
-                msg = f"{what}; where that finds it at the newest revision already, restore it from a backup"
+                msg = f"{what}; if it is already at the newest revision, restore it from a backup"
                 raise LedgerSchemaError(msg) from error
             if isinstance(error, exc.ProgrammingError) and state not in OF_THE_SERVER:
                 raise

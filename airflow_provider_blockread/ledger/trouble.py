@@ -27,7 +27,7 @@ _REMEDIES = {
     r"is locked": "another process has held the lock for too long; wait until it ends, then retry",
     r"is not a database": f"this file is something else: give the ledger {_ROOM}",
     r"is malformed|malformed database": "its file is damaged: restore it from a backup",
-    r"already exists": f"something else has its tables' names there: give the ledger {_ROOM}",
+    r"already exists": f"other tables there have the same names: give the ledger {_ROOM}",
     r"^25006": "it is read-only: name the primary server, or allow its user to write, then retry",
     r"^42501.*for schema": "let its user in (`GRANT USAGE, CREATE ON SCHEMA ... TO ...`), then retry",
     r"^42501": "let its user write to all tables of the ledger, then retry",

@@ -50,7 +50,7 @@ class Partition:
         if transform not in OF_TIMES and (found := _WIDTH.fullmatch(inside)):
             return cls(found[2].strip(), transform, int(found[1]))
         msg = (
-            f"partition_by {text!r} is no transform; write day(at) with a column, also year, month and hour, or"
+            f"partition_by {text!r} is not a transform; write day(at) with a column (or year, month, hour), or"
             " bucket(16, id) or truncate(4, name) with a number before the column"
         )
         raise OptionsError(msg)
@@ -88,12 +88,15 @@ def parse_partitions(kind: str, texts: Sequence[str], *, transforms: bool) -> tu
     distinct(kind, "partition_by", [partition.name for partition in found])
     of_times = [partition.column for partition in found if partition.transform in OF_TIMES]
     if len(set(of_times)) != len(of_times):
-        msg = f"{kind}: partition_by has two transforms of one time; keep the finer one, which serves readers of both"
+        msg = (
+            f"{kind}: partition_by has two time transforms of one column; keep the finer one, which also serves coarser"
+            " filters"
+        )
         raise OptionsError(msg)
     if not transforms and (transform := next((p for p in found if not p.is_plain), None)):
         msg = (
-            f"{kind}: partition_by {transform.transform} is a transform, which Iceberg tables alone have; partition by"
-            " a column that a function adds"
+            f"{kind}: partition_by {transform.transform} is a transform, which only Iceberg tables support; partition"
+            " by a column that a function adds"
         )
         raise OptionsError(msg)
     return found

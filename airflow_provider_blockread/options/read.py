@@ -125,7 +125,7 @@ class SparkJob(Value):
     def __post_init__(self) -> None:
         if self.master is not None and not self.master.startswith(_MASTERS):
             msg = (
-                f"spark_job: Spark knows no master {self.master!r}; write it as local[2], spark://host:7077, yarn, or"
+                f"spark_job: {self.master!r} is not a Spark master; write it as local[2], spark://host:7077, yarn, or"
                 " k8s://https://host:443"
             )
             raise OptionsError(msg)
@@ -155,7 +155,7 @@ class SparkJob(Value):
             raise OptionsError(msg)
         if "token=" in remote:
             msg = (
-                "spark_job: remote is no place for a token; put it into a connection of type spark_connect, or into"
+                "spark_job: remote must not contain a token; put it into a connection of type spark_connect, or into"
                 " SPARK_CONNECT_AUTHENTICATE_TOKEN"
             )
             raise OptionsError(msg)

@@ -61,7 +61,7 @@ class FileSource(Value):
 
     def __post_init__(self) -> None:
         if not self.roots or not all(root.strip() for root in self.roots):
-            msg = "file_source: uris must name at least one root, and none that is blank"
+            msg = "file_source: uris must name at least one root, and no blank one"
             raise OptionsError(msg)
         if not self.patterns:
             msg = "file_source: pattern must list at least one; leave it out to take all files"
@@ -72,7 +72,7 @@ class FileSource(Value):
         if self.time_pattern is not None and not is_template(self.time_pattern):
             TimePattern.parse(self.time_pattern, "UTC" if is_template(self.time_zone) else self.time_zone)
         if self.time_pattern is None and self.time_zone != "UTC":
-            msg = "file_source: time_zone is that of the times in paths; give time_pattern, too, or leave it out"
+            msg = "file_source: time_zone applies to times in paths; set time_pattern too, or leave time_zone out"
             raise OptionsError(msg)
         self._check_depth()
         self._check_sizes()
@@ -103,7 +103,7 @@ class FileSource(Value):
             return
         smallest, largest = self.size_bounds
         if smallest is not None and largest is not None and smallest > largest:
-            msg = f"file_source: no file has at least {self.min_size} and at most {self.max_size}; correct one of them"
+            msg = f"file_source: min_size {self.min_size} is larger than max_size {self.max_size}; correct one of them"
             raise OptionsError(msg)
 
     def _check_hosts(self) -> None:

@@ -99,12 +99,12 @@ class IcebergSink(FileTableSink):
                 raise OptionsError(msg)
             if name.startswith("py-"):  # Airflow's web server loads the catalog, too, and must not run user code
                 msg = (
-                    f"iceberg: catalog property {name} names code, which options must not; put it into the Airflow"
-                    " connection that catalog_conn_id names"
+                    f"iceberg: catalog property {name} names code, which is not allowed in options; put it into the"
+                    " Airflow connection that catalog_conn_id names"
                 )
                 raise OptionsError(msg)
         if self.work_uri is None and self.folder is None:
-            msg = "iceberg: work_uri must name a folder, as the catalog property warehouse does not"
+            msg = "iceberg: set work_uri to a folder, because the catalog property warehouse does not name one"
             raise OptionsError(msg)
         super().__post_init__()
 

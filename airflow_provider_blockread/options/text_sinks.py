@@ -70,7 +70,7 @@ class CsvSink(LineSink):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.delimiter.encode()) != 1 or self.delimiter in '"\r\n\0':
-            msg = "csv_files: delimiter must be one ASCII character, and no quote, newline or NUL"
+            msg = "csv_files: delimiter must be one ASCII character other than a quote, newline or NUL"
             raise OptionsError(msg)
         if self.delimiter.isalnum() or self.delimiter in " +-.:":
             msg = (

@@ -42,7 +42,7 @@ class Chain:
         if receipt is None or receipt.block > block.number:
             self.refuse("no receipt: the block was not read", block)
         if receipt.block < block.number:
-            self.refuse(f"a receipt of block {receipt.block} stands again or is not planned", block)
+            self.refuse(f"a receipt of block {receipt.block} is a duplicate or was not planned", block)
         if (receipt.block, receipt.file, receipt.start, receipt.end) != planned:
             self.refuse(f"the receipt is of bytes [{receipt.start}, {receipt.end}) of another range", block)
         if self._block is None or self._block.file != block.file:
@@ -94,13 +94,13 @@ class Chain:
 
     def _follow(self, block: Block, receipt: Receipt, last: Receipt) -> None:
         if block.start != last.end:
-            self.refuse(f"bytes [{last.end}, {block.start}) are of no block", block)
+            self.refuse(f"bytes [{last.end}, {block.start}) belong to no block", block)
         if receipt.entry_state != last.exit_state:
             self.refuse(f"it was entered in state {receipt.entry_state}, left in {last.exit_state}", block)
         if self._compressed:
             return
         if receipt.data_offset != last.data_offset:
-            self.refuse(f"data begin at byte {receipt.data_offset}, the block before says otherwise", block)
+            self.refuse(f"data begin at byte {receipt.data_offset}, but the previous block says otherwise", block)
         if receipt.first_start != last.next_start:
             what = "lost" if receipt.first_start > last.next_start else "read twice"
             low, high = sorted((receipt.first_start, last.next_start))
@@ -142,7 +142,7 @@ class Chain:
             handed = receipt.rows + receipt.bad_records
             self.refuse(f"{receipt.records} records were read but {handed} handed on", block)
         if receipt.bad_records and self._evidence.on_bad_record == "fail":
-            self.refuse(f"{receipt.bad_records} bad records were let pass, but on_bad_record is 'fail'", block)
+            self.refuse(f"{receipt.bad_records} bad records were accepted, but on_bad_record is 'fail'", block)
         if receipt.rows_out != receipt.rows and self._evidence.function.rows_out != "counted":
             self.refuse(f"{receipt.rows} rows were read but {receipt.rows_out} handed to the writer", block)
         if bool(receipt.skipped_records) != bool(receipt.skipped_bytes):

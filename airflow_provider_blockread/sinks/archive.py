@@ -160,7 +160,9 @@ class _ArchiveWriter(StagedFiles["_Archive"]):
             raise FunctionError(problem)
         values = batch.column("value").cast(_BYTES)
         if values.null_count:
-            raise refused(values, pc.is_null(values), "is null, which no file can be; return bytes from a function")
+            raise refused(
+                values, pc.is_null(values), "is null, which a file cannot represent; return bytes from a function"
+            )
         labels = pa.record_batch(
             [
                 batch[name] if name in batch.schema.names else pa.nulls(len(values))

@@ -199,7 +199,7 @@ def _text(value: object) -> object:
         return str(value)
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    msg = f"{type(value).__name__} is no type of JSON; cast it in the function"
+    msg = f"{type(value).__name__} is not a JSON type; cast it in the function"
     raise FunctionError(msg)
 
 

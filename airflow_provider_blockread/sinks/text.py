@@ -119,7 +119,9 @@ class TextLines:
         """Return the values, each followed by a terminator."""
         terminator, values = self._terminator, batch.column(0).cast(_BYTES)
         if values.null_count:
-            raise refused(values, pc.is_null(values), "is null, which no line can say; return text from a function")
+            raise refused(
+                values, pc.is_null(values), "is null, which a line cannot represent; return text from a function"
+            )
         rest = pa.scalar(terminator[:-1], _BYTES)  # a terminator could begin in the value and end in the added one
         reach = pc.binary_join_element_wise(values, rest, pa.scalar(b"", _BYTES)) if len(terminator) > 1 else values
         holds = pc.match_substring(reach, terminator)

@@ -66,7 +66,7 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
     behind = windows_behind(env.ledger, window.id, path)
     if behind:
         msg = (
-            f"window {window.id} reads a part of {path}, and window {behind[0]} continues behind it; begin with"
+            f"window {window.id} reads a part of {path}, and window {behind[0]} continues after it; begin with"
             f" `blockread windows exclude {behind[0]} {shell_word(path)} --reason {shell_word(reason)}`"
         )
         raise StateError(msg)

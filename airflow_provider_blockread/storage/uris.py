@@ -57,7 +57,7 @@ def _check_form(uri: str) -> None:
         )
         raise OptionsError(msg)
     if (near := _ONE_SLASH.fullmatch(uri)) is not None:
-        msg = f"{uri} is no URI; write {near[1]}:// with two slashes, or ./{uri} for a local path"
+        msg = f"{uri} is not a URI; write {near[1]}:// with two slashes, or ./{uri} for a local path"
         raise OptionsError(msg)
 
 

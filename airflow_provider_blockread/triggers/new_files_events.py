@@ -62,7 +62,7 @@ class NewFilesEventTrigger(BaseEventTrigger):
         """
         watched = [self.source, self.feed, self.selection, self.only]
         if is_template(json.dumps(watched)):
-            msg = "a watcher belongs to no run, so its options are no templates; write them out"
+            msg = "a watcher does not belong to a run, so its options must not be templates; write the values out"
             raise OptionsError(msg)
         if not isinstance(self.feed, str) or not self.feed.strip():
             msg = f"feed must be the name that the pipeline has, such as dag_id.group_id, not {self.feed!r}"

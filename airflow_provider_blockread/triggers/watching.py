@@ -117,7 +117,7 @@ class SourceWatch(SharedStreamProducer):
             found: dict[str, Any] | None = await update(await access(source, self._ledger_conn_id))
         except BlockReadError as error:
             self._failures = min(self._failures + 1, 10)
-            _log.error("the watch of feed %s failed, and tries again: %s", printable(self._query["feed"]), error)
+            _log.error("the watch of feed %s failed and will retry: %s", printable(self._query["feed"]), error)
             return None
         self._failures = 0
         return found

@@ -61,7 +61,7 @@ def test_the_key_of_an_abandoned_window(place: Place) -> None:
         place.run("--window", "monday"),
     )
     assert (failed.exit_code, abandoned.exit_code) == (1, 0)
-    why = r"window \w{16} was abandoned, and its key 'monday' with it; a run with another key takes its files"
+    why = r"window \w{16} and its key 'monday' were abandoned; a run with another key takes its files"
     assert re.fullmatch(why, again.json["message"])
     assert (again.json["proof"], again.json["windows"]) == ("nothing to read", [])
     assert re.fullmatch(rf"nothing read  {why}\n", text.stdout)

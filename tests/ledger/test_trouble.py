@@ -79,7 +79,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "taken").touch()
     ledger = Ledger(f"sqlite:///{tmp_path / 'taken' / 'home' / 'ledger.db'}")
 
-    with pytest.raises(LedgerUnavailableError, match="its folder cannot be made"):
+    with pytest.raises(LedgerUnavailableError, match="its folder cannot be created"):
         ledger.upgrade()
 
 

@@ -259,7 +259,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     writer = bench.sink.writer(bench.target, name, None)
     with pytest.raises(FunctionError, match="the columns are: value string, id int64"):
         writer.write(pa.RecordBatch.from_pydict({"value": ["x"], "id": [1]}))
-    with pytest.raises(FunctionError, match="is null, which no file can be; return bytes"):
+    with pytest.raises(FunctionError, match="is null, which a file cannot represent; return bytes"):
         writer.write(pa.RecordBatch.from_pydict({"value": pa.array(["x", None])}))
     for kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
         writer.write(pa.RecordBatch.from_pydict({"value": pa.array(["x"], kind)}))

@@ -104,7 +104,7 @@ def test_a_folder_without_merged_files_is_refused(tmp_path: Path, command: str, 
     refused = call(*command.format(tmp_path / name).split()).exception
 
     assert isinstance(refused, SourceError)
-    assert f"{name} is no file and holds no merged files (part-w*); name one" in str(refused)
+    assert f"{name} is neither a merged file nor a folder with merged files (part-w*); name one" in str(refused)
 
 
 def test_a_member_is_written_as_it_was(merged: Pipe) -> None:

@@ -10,8 +10,8 @@ from tests.queries import QUERIES
 REFUSED = {
     "": "it is empty",
     " -- SELECT 1\n/* SELECT 2 */": "it is empty",
-    "DELETE FROM records": "it begins with DELETE, and with none of SELECT, WITH, ",
-    "; SELECT 1": "it begins with ;, and with none of",
+    "DELETE FROM records": "it begins with DELETE instead of one of SELECT, WITH, ",
+    "; SELECT 1": "it begins with ; instead of one of",
     "SELECT 1;\nDROP TABLE records": "a second statement begins (line 2, column 1)",
     "SELECT (1 FROM records": "( (line 1, column 8) is not closed",
     "SELECT a[(1]) FROM records": "] (line 1, column 12) closes nothing",

@@ -23,8 +23,8 @@ def test_variables_to_inherit_are_named(name: str) -> None:
     [
         ({"remote": "sc://a:1", "master": "yarn"}, "remote and master both say where Spark runs", {"master": None}),
         ({"remote": "sc://a:1", "conn_id": "lake"}, "remote and conn_id both say where Spark runs", {"remote": None}),
-        ({"remote": "sc://a:1/;token=b"}, "no place for a token", {"remote": "sc://a:1"}),
-        ({"master": "locl[*]"}, r"Spark knows no master 'locl\[\*\]'; write it as local\[2\]", {"master": "local[2]"}),
+        ({"remote": "sc://a:1/;token=b"}, "must not contain a token", {"remote": "sc://a:1"}),
+        ({"master": "locl[*]"}, r"'locl\[\*\]' is not a Spark master; write it as local\[2\]", {"master": "local[2]"}),
         ({"master": "mesos://a:1"}, "or k8s://https://host:443", {"master": "k8s://https://host:443"}),
         ({"remote": "a:1"}, "remote must read 'sc://host:port', not 'a:1'", {"remote": "{{ var.value.spark }}"}),
     ],

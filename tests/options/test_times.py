@@ -92,7 +92,7 @@ def test_a_zone_that_is_none_is_refused(zone: str) -> None:
     """Whatever the name, no file of it is read."""
     with pytest.raises(OptionsError, match="is not known here; write it as UTC or Europe/Zurich"):
         FileSource("/in", time_pattern="%Y", time_zone=zone)
-    with pytest.raises(OptionsError, match="give time_pattern, too"):
+    with pytest.raises(OptionsError, match="set time_pattern too"):
         FileSource("/in", time_zone="Europe/Zurich")
 
     assert FileSource("/in", time_pattern="%Y", time_zone="Europe/Zurich").time_zone == "Europe/Zurich"

@@ -183,7 +183,7 @@ def test_a_window_whose_plan_was_pruned(two: Pipe, desk: Desk, remedy: str) -> N
     backup = manifest.read_bytes()
     desk.done("prune", "--older-than", "1h", "--keep", "0")
     message = desk.refused("windows", "verify", "w")
-    assert "Read its files under another feed name (--name) and output, or bring its manifest back" in message
+    assert "Read its files under another feed name (--name) and output, or restore its manifest" in message
     with pytest.raises(PrunedError):
         two.run(clear_number=1)
     refused = desk.refused("windows", "exclude", "w", two.uri("a.txt"), "--reason", "bad")

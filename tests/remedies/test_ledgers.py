@@ -57,7 +57,7 @@ def test_an_address_of_a_server_as_the_message_writes_it(server: str) -> None:
     wrong = url.replace("postgresql://postgres:", "postgresql://postgres:p@ss", 1)
     with pytest.raises(OptionsError, match="write one that belongs to the user or the password as %40"):
         Ledger(wrong)
-    with pytest.raises(OptionsError, match="postgresql://user@host/database, which is reached by psycopg 3"):
+    with pytest.raises(OptionsError, match="postgresql://user@host/database, with the driver psycopg 3"):
         Ledger(url.replace("postgresql:", "postgresql+psycopg2:"))
     for right in (wrong.replace("p@ss", "p%40ss"), url):
         with closing(Ledger(right)) as ledger:
@@ -152,7 +152,9 @@ def test_a_folder_that_cannot_be_made(desk: Desk, tmp_path: Path) -> None:
     taken = tmp_path / "taken"
     taken.touch()
     url = f"sqlite:///{taken}/home/ledger.db"
-    assert "its folder cannot be made (Not a directory); correct the path" in desk.refused("db", "upgrade", state=url)
+    assert "its folder cannot be created (Not a directory); correct the path" in desk.refused(
+        "db", "upgrade", state=url
+    )
     taken.unlink()
 
     desk.done("db", "upgrade", state=url)

@@ -54,7 +54,7 @@ def test_a_version_that_a_pruned_window_took(two: Pipe, desk: Desk) -> None:
     desk.done("reprocess", "--window", "w", "--path", "a file.txt")  # so that only the other one is old
     desk.done("prune", "--older-than", "1h", "--keep", "0")
     message = desk.refused("reprocess", "--window", "w", "--path", "b.txt")
-    assert "a version is read once; leave the file out" in message
+    assert "each version is read only once; leave the file out" in message
     desk.done("reprocess", "--window", "w", "--path", "a file.txt")
 
 

@@ -153,7 +153,7 @@ def test_a_part_is_left_out_of_the_last_window_first(here: Pipe, desk: Desk) -> 
     refs = [here.plan(key) for key in "12"]
     path = here.uri("a.txt")
     message = desk.refused("windows", "exclude", refs[0].window, path, "--reason", "broken")
-    assert "continues behind it" in message
+    assert "continues after it" in message
     desk.carry_out(message)
     desk.done("windows", "exclude", refs[0].window, path, "--reason", "broken")
 
@@ -194,9 +194,9 @@ def test_an_abandoned_window_reads_nothing_more(two: Pipe, desk: Desk) -> None:
     ref = two.plan()
     begin_abandoning(two.env.ledger, ref.window, who="me")
     desk.done("windows", "abandon", "w")
-    with pytest.raises(ConflictError, match="is abandoned and starts no generation") as refused:
+    with pytest.raises(ConflictError, match="is abandoned, so it cannot start a generation") as refused:
         start_generation(two.env.ledger, ref.window, options={}, mode="write", clear_number=1)
-    assert "its files are those of later windows" in str(refused.value)
+    assert "its files belong to later windows" in str(refused.value)
 
     assert two.run("w2").files == 2
 

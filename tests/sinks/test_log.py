@@ -152,7 +152,7 @@ def test_text_is_read_by_its_files(tmp_path: Path) -> None:
     bench = Bench("csv with a log", place, {"compression": "gzip"})
     old = bench.publish("a", "b")
     bench.apply(bench.steps(bench.stage("x", generation=2), old))
-    with pytest.raises(OptionsError, match="says nothing of the types of its columns; open what published_files lists"):
+    with pytest.raises(OptionsError, match="does not state the types of its columns; open what published_files lists"):
         read_published(place)
 
     assert pl.read_csv(published_files(place))["value"].to_list() == ["x", "x"]

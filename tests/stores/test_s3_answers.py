@@ -109,5 +109,5 @@ def test_half_an_answer_is_an_error(server: Lister, form: str) -> None:
     listing = pages(server, "s3://b")
     for end in range(120, len(whole), 37):
         server.respond = lambda *_, end=end: (200, whole[:end])
-        with pytest.raises(OSError, match="cut short or is no XML"):
+        with pytest.raises(OSError, match="truncated or not XML"):
             listing.page("", None, flat=True)

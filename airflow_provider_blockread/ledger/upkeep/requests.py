@@ -118,7 +118,7 @@ def start_requested(
         lock_unfinished(connection, window_id)
         shown = published_row(connection, window_id)
         if shown is None and plan is None:
-            msg = f"window {window_id} is no longer published; repeat the command, which says what it is now"
+            msg = f"window {window_id} is no longer published; repeat the command to see its current state"
             raise ConflictError(msg)
         base = shown or newest_row(connection, window_id)
         if plan is not None and plan.base != base.number:

@@ -31,7 +31,7 @@ OVERTAKEN = "a newer generation has taken its place, or its window was abandoned
 #: What a message says about a window whose plan was pruned.
 PRUNED = (
     "its plan is gone, so it cannot be read again; what it published stays. Read its files under another feed name"
-    " (--name) and output, or bring its manifest back from a backup; pruning with --keep-manifests keeps them"
+    " (--name) and output, or restore its manifest from a backup; pruning with --keep-manifests keeps them"
 )
 
 _PLANNED_COLUMNS = ("window_id", "number", "files", "blocks", "bytes", "first_path", "last_path")
@@ -132,7 +132,7 @@ def next_generation(
     """
     window = lock_unfinished(connection, window_id, lost=lost)
     if window is not None and window.state == "abandoned":
-        msg = f"window {window_id} is abandoned and starts no generation; its files are those of later windows"
+        msg = f"window {window_id} is abandoned, so it cannot start a generation; its files belong to later windows"
         raise StateError(msg)
     if window is not None and window.pruned_at is not None:
         msg = f"window {window_id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"

@@ -61,7 +61,7 @@ def journal(
                 for entry in _entries(connection, publication.window, publication.generation)
             ]
             if written != sorted((replace(entry, state="planned") for entry in entries), key=lambda e: e.seq):
-                msg = f"{publication}: its journal holds other steps; carry on with those of journal_entries"
+                msg = f"{publication}: its journal holds other steps; continue with those of journal_entries"
                 raise ConflictError(msg)
             return
         if row.mode != "write":

@@ -180,7 +180,7 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
         return
     msg = (
         f"window {window_id} holds a part of {_name(row.path, row.file_id)}, and window {row.window_id} {row.key!r}"
-        f" continues behind it, at byte {row.part_start}: parts are given up from the last one on, so give that"
+        f" continues after it, at byte {row.part_start}: parts are given up from the last one on, so give that"
         f" window up first, by {giving_up_command(connection, row.window_id, to=to)}"
     )
     raise StateError(msg)

@@ -228,7 +228,7 @@ def _refuse_busy(connection: Connection, feed_id: int, key: str, now: datetime) 
 def _open(connection: Connection, attempt: Planner, plan: NewWindow) -> None:
     taken = attempt.taken
     if taken + len(plan.parts) != plan.files:
-        msg = f"window {plan.id}: the plan counts {plan.files} files but {taken} were given whole; plan again"
+        msg = f"window {plan.id}: the plan has {plan.files} files, but {taken} whole files were taken; plan again"
         raise PlanConflictError(msg)
     attempt.update(
         connection,

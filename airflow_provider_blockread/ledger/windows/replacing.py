@@ -199,7 +199,7 @@ def _refuse(connection: Connection, window: Window, path: str, why: str, otherwi
         else f"leave it out (`blockread windows exclude {window.id} {shell_word(path)} --reason changed`)"
     )
     msg = (
-        f"window {window.id} {window.key!r}: the newer version of {path} {why}, and a version is read once;"
+        f"window {window.id} {window.key!r}: the newer version of {path} {why}, and each version is read only once;"
         f" {leave_out}{otherwise}"
     )
     raise StateError(msg)

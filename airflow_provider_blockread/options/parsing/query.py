@@ -68,7 +68,7 @@ def _no_query(tokens: list[_Token]) -> str:
     first = next((token.text for token in tokens if token.text != "("), "")
     if first.upper() in _BEGINNINGS:
         return ""
-    return f"it begins with {first}, and with none of {', '.join(_BEGINNINGS)}" if first else "it is empty"
+    return f"it begins with {first} instead of one of {', '.join(_BEGINNINGS)}" if first else "it is empty"
 
 
 def _second_statement(tokens: list[_Token]) -> str:

@@ -41,7 +41,7 @@ def parse_time(text: str) -> datetime:
         msg = f"{text!r} is not a time; write it as 2026-11-21 or 2026-11-21T04:00:00Z"
         raise OptionsError(msg) from error
     if not _is_kept(nanoseconds(found)):
-        msg = f"{text!r} is outside of the years 1678 to 2261, whose times a ledger holds; choose one of them"
+        msg = f"{text!r} is outside of the years 1678 to 2261, which a ledger supports; choose a time within them"
         raise OptionsError(msg)
     return found
 

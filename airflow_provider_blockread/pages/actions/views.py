@@ -19,7 +19,7 @@ from airflow_provider_blockread.pages.display.troubles import trouble_of
 from airflow_provider_blockread.pages.visit import Visit
 
 _CHANGED, _SEE_OTHER = 409, 303
-_ELSE = "What it would do has changed since the page was opened, or that was long ago. This request did nothing."
+_ELSE = "What it would do has changed since the page was opened, or the page has expired. This request did nothing."
 _ALREADY = "This is done already."
 
 

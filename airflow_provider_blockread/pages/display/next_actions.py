@@ -99,7 +99,7 @@ def _failed(row: WindowRow, files: Sequence[NamedFile]) -> list[NextAction]:
             "The file that it failed on is left out" if len(files) == 1 else "The files that it failed on are left out"
         )
         return [NextAction(title="Read the rest", effect=f"{out}: {words}.", command=command)]
-    effect = f"Correct the file or the options, then {words}; what is read stays read."
+    effect = f"Correct the file or the options, then {words}; what was read is kept."
     name = shell_word(row.window.id)
     leave = [
         NextAction(

@@ -20,7 +20,7 @@ def require_room(texts: pa.StringArray, kind: pa.DataType) -> None:
     exponents = pc.match_substring(texts, "e", ignore_case=True)
     for text in texts.filter(pc.or_(long, exponents)).unique().to_pylist():
         if not _is_decimal(text, kind):
-            msg = f"{text!r} is no {kind}"
+            msg = f"{text!r} is not a {kind}"
             raise pa.ArrowInvalid(msg)
 
 

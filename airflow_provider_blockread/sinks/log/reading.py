@@ -56,7 +56,8 @@ def read_published(uri: str, *, storage_options: Mapping[str, object] | None = N
     files = log.files()
     if text := next((file for file in files if not file.endswith(".parquet")), None):
         msg = (
-            f"{text} is no Parquet file, and says nothing of the types of its columns; open what published_files lists"
+            f"{text} is not a Parquet file, so it does not state the types of its columns; open what published_files"
+            " lists"
         )
         raise OptionsError(msg)
     columns = log.columns() or Columns(schema=pa.schema([]), partition_by=())

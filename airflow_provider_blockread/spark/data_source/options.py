@@ -137,8 +137,8 @@ def _check_known(texts: Mapping[str, str], of_format: Mapping[str, str], kind: t
     unknown = sorted(set(texts) - {*known, *_PATHS} - set(of_format))
     if "location" in unknown:
         msg = (
-            f"{NAME}: no table of a catalog can be read, since Spark passes its options to no Python data source; write"
-            f" CREATE TEMPORARY VIEW ... USING {NAME} OPTIONS (path 's3://bucket/folder')"
+            f"{NAME}: a catalog table cannot be read, since Spark does not pass its options to Python data sources;"
+            f" write CREATE TEMPORARY VIEW ... USING {NAME} OPTIONS (path 's3://bucket/folder')"
         )
         raise OptionsError(msg)
     if unknown:

@@ -133,7 +133,7 @@ def client_of(server: Server, identity: str) -> SparkSession:
     try:
         builder = DefaultChannelBuilder(server.url)
     except Exception:  # noqa: BLE001 - PySpark's own repeats the address, which may contain a token
-        msg = f"{server} is no address of a Spark Connect server; write it as sc://host:port"
+        msg = f"{server} is not the address of a Spark Connect server; write it as sc://host:port"
         raise OptionsError(msg) from None
     if not hasattr(builder, "keepalive_enabled"):
         for name, value in _KEEPALIVE.items():

@@ -138,8 +138,8 @@ def _put_back(env: Environment, window: Window, file: AwayFile, target: str) -> 
         if found_at(env, target) is not None:
             env.stores.remove(file.path)
         msg = (
-            f"{file.path} cannot come back from {target} as it was, since its store makes every copy another version;"
-            " to read the window again, copy all its archived files there by hand and use"
+            f"{file.path} cannot be restored from {target} as the same version, since its store gives every copy a new"
+            " version; to read the window again, copy all its archived files there by hand and use"
             f" `blockread reprocess --window {window.id}`, which reads the newer versions in the place of the old ones"
         )
         raise SourceError(msg, file.path)

@@ -76,8 +76,7 @@ def _plan(env: Environment, request: PlanRequest) -> WindowRef:
         return ref
     if window is not None and window.state == "abandoned":
         message = (
-            f"window {window.id} was abandoned, and its key {window.key!r} with it; a run with another key takes its"
-            " files"
+            f"window {window.id} and its key {window.key!r} were abandoned; a run with another key takes its files"
         )
         return _ref(env, request, status="skipped", message=message)
     if request.replay_only:

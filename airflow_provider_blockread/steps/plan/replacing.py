@@ -48,13 +48,13 @@ def correction_intent(env: Environment, window: Window, mine: Generation | None,
     """
     latest = latest_generation(env.ledger, window.id)
     if mine is not None:
-        return window_intent(window, f"generation {latest.number}, now {latest.state}, is read on and published")
+        return window_intent(window, f"generation {latest.number}, now {latest.state}, is completed and published")
     if latest.state == "publishing":
         what = "left alone, since it is half published: clear its run, or repeat what ran it, to publish the rest first"
         return window_intent(window, what, does=False)
     chosen = choose(env, window, latest, files)
     if not chosen.newer:
-        what = "left alone, since it is not published, and no file that is meant has changed: run it to its end"
+        what = "left alone, since it is not published and no selected file has changed: finish it"
         return window_intent(window, what, does=False)
     what = f"{describe_groups(window, chosen)}, as generation {latest.number + 1}, and the window is published"
     running = [g for g in list_groups(env.ledger, window.id, latest.number) if g.state == "running"]

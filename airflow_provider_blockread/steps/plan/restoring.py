@@ -94,7 +94,7 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
                 raise _lost_newer(env, window) from error
             raise
         env.stores.write_bytes_atomic(window.manifest_uri, data)
-        env.observer.log(f"window {window.id}: its manifest was lost and is written again, the same to the byte")
+        env.observer.log(f"window {window.id}: its manifest was lost; it is written again, byte for byte the same")
 
 
 def _lost_newer(env: Environment, window: Window) -> ExchangeError:

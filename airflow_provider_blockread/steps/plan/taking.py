@@ -154,7 +154,7 @@ class Taken:
         if held != chosen:
             msg = (
                 f"feed {self._request.feed}: window {self._request.key!r} was to hold {_sums(chosen)}, but its groups"
-                f" hold {_sums(held)}; nothing is planned: plan again, and if this stays, report it with the sizes"
+                f" hold {_sums(held)}; nothing is planned: plan again, and if this persists, report it with the sizes"
             )
             raise ProofError(msg)
 

@@ -83,7 +83,7 @@ class ClusterAttempt(Attempt):
         if not self._runs_for(caller):
             msg = (
                 f"{self.ref}: it is {row.state} at epoch {row.epoch} by {row.owner}, so the application that this task"
-                " has waited for is fenced; retry, which reads what is not read yet"
+                " has waited for is fenced; retry to read what is still missing"
             )
             raise FencedError(msg)
         return self._claim_of_before(caller)

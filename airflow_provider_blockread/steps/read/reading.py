@@ -194,7 +194,9 @@ class Attempt:
             fate = "quarantined" if result.quarantined else "dropped"
             self._env.observer.warn(f"{self.title}: {plural(result.bad_records, 'bad record')} {fate}")
         if self._holds_excluded(claim):
-            self._env.observer.log(f"{self.title}: a file was excluded while it was read; it is read again without")
+            self._env.observer.log(
+                f"{self.title}: a file was excluded while it was read; it is read again without that file"
+            )
             fail_group(self._env.ledger, claim, "a file was excluded while the group was read")
             return False
         complete_group(

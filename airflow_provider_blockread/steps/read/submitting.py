@@ -48,8 +48,8 @@ def _own_code(env: Environment, window: str, options: GenerationOptions, mode: s
         raise OptionsError(msg)
     if env.code.digest != text.digest:
         msg = (
-            f"window {window}: its function {text.name} has another text now than when this generation was planned;"
-            " clear the run with its plan, which starts a generation with the text of now"
+            f"window {window}: its function {text.name} has changed since this generation was planned;"
+            " clear the run with its plan, which starts a generation with the current text"
         )
         raise OptionsError(msg)
     return env.code

@@ -63,7 +63,7 @@ class CleanRequest:
             msg = "clean: `archive` names the folder for action 'archive', and for no other; give both or neither"
             raise OptionsError(msg)
         if self.grace < 0 or not self.tags:
-            msg = f"clean: grace ({self.grace:g} s) must be 0 or more, and tags must name one at least"
+            msg = f"clean: grace ({self.grace:g} s) must be 0 or more, and tags must name at least one"
             raise OptionsError(msg)
 
 

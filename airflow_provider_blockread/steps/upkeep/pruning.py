@@ -121,7 +121,7 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
     for window in _pages(env, request.feed, unopened_windows):
         leftovers += 1
         if len(intents) < _SHOWN:
-            intents.append(window_intent(window, "the folder of a plan that came to nothing goes"))
+            intents.append(window_intent(window, "the folder of a plan that was not completed is removed"))
     manifests = "manifests stay, so that they can be rebuilt" if request.keep_manifests else "they cannot be rebuilt"
     note = (
         f"{plural(found.windows, 'window')} with {plural(found.files, 'file')} to prune,"
@@ -225,7 +225,7 @@ class _Unreached:
         """Raise the first error, if any, with the windows that are left."""
         if self.errors:
             error = self.errors[0][1]
-            rest = "All else is pruned; fix the cause and repeat the command: these windows are tried again"
+            rest = "Everything else is pruned; fix the cause and repeat the command: these windows are tried again"
             msg = f"prune: some work areas are left: {'; '.join([*self.lines(), rest])}"
             raise type(error)(msg) from error
 

@@ -74,7 +74,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     what = f"now {window_progress(env.ledger, window.id).dated}; {_files(env, window, 'pending')}"
     done = sum(group.state == "done" for group in groups)
     if done:
-        what += f"; {done:,} of {plural(len(groups), 'group')} {'is' if done == 1 else 'are'} read already, for nothing"
+        what += f"; {done:,} of {plural(len(groups), 'group')} {'was' if done == 1 else 'were'} read already: discarded"
     running = [group for group in groups if group.state == "running"]
     now = env.ledger.now()
     notes = [f"Group {g.ref.group}, {group_progress(g, now).dated} by {g.owner}, is fenced." for g in running]

@@ -179,7 +179,7 @@ async def _page(system: Any, request: dict[str, Any]) -> bytes:  # noqa: ANN401 
     finally:
         _ANSWER.reset(mine)
     if not answer:
-        msg = "the answer is no listing"
+        msg = "the answer is not a listing"
         raise OSError(0, msg)
     return answer[-1]
 
@@ -198,7 +198,7 @@ def _listing(body: bytes) -> tuple[ET.Element, bool]:
     try:
         top = ET.fromstring(clean)  # noqa: S314 - from the store itself, as botocore parses it
     except ET.ParseError as error:
-        msg = "the answer is cut short or is no XML"
+        msg = "the answer is truncated or not XML"
         raise OSError(0, msg) from error
     return top, clean is not body
 

@@ -218,7 +218,7 @@ def test_the_deploy_mode_is_always_said(submit: Callable[..., Seen]) -> None:
         submit("yarn", {}, STORES, conf=conf)
     seen = submit("yarn", {}, conf=conf)
     assert seen.argv[seen.argv.index("--deploy-mode") + 1] == "cluster"
-    with pytest.raises(OptionsError, match="deploy mode client only; leave deploy-mode out"):
+    with pytest.raises(OptionsError, match="only in deploy mode client; leave deploy-mode out"):
         submit("spark://head:7077", {"deploy-mode": "cluster"})
 
 

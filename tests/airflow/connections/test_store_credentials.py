@@ -172,5 +172,5 @@ def test_a_connection_for_no_root_is_refused() -> None:
     """A place mistyped would leave its root without credentials, and say so much later."""
     source = FileSource(["s3://a/x"], conn_id={"s3://a/y": "one"})
 
-    with pytest.raises(OptionsError, match="conn_id names s3://a/y, which holds no root; name one of s3://a/x"):
+    with pytest.raises(OptionsError, match="conn_id names s3://a/y, which contains no root; name one of s3://a/x"):
         credentials_for(source, None)

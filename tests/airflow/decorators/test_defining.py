@@ -147,15 +147,15 @@ def _cached(batch: Any) -> Any:
         (_of_a_closure(), "closing .* uses limit from outside"),
         (lambda batch: batch, "<lambda> .* is a lambda; define it with `def`"),
         (_Class.method, "method .* is a method; define it outside of a class"),
-        (_Class().method, "is no function"),
-        (_Class, "is no function"),
-        (print, "print is no function"),
+        (_Class().method, "is not a function"),
+        (_Class, "is not a function"),
+        (print, "print is not a function"),
         (_nothing, r"cannot be called with the records alone \(too many positional arguments\)"),
         (_much, "missing a required argument: 'more'"),
         (_awaits, "is a generator or a coroutine"),
         (_yields, "is a generator or a coroutine"),
         (_wraps, "has another decorator"),
-        (_cached, "is no function"),
+        (_cached, "is not a function"),
     ],
 )
 def test_what_spark_would_not_get_is_refused(function: Any, says: str) -> None:
@@ -182,7 +182,7 @@ def test_a_function_without_a_file_is_refused() -> None:
     """As one that was typed in, or made by `exec`."""
     names: dict[str, Any] = {}
     exec("def typed(batch):\n    return batch\n", names)  # noqa: S102
-    with pytest.raises(OptionsError, match=r"typed .* has no text that can be read .*; define it in a file"):
+    with pytest.raises(OptionsError, match=r"typed .* has no readable source text .*; define it in a file"):
         blockread(kind="arrow")(names["typed"])
 
 

@@ -107,7 +107,7 @@ def test_a_read_with_another_text_than_planned(
     run = runs.clear(parse(LOGS), run)
 
     assert states["logs.read[0]"] == "failed"
-    assert "its function logs has another text now than when this generation was planned" in capfd.readouterr().out
+    assert "its function logs has changed since this generation was planned" in capfd.readouterr().out
     assert runs.states(run) == SUCCESS
     assert published(lake) == ["a 1"]
 

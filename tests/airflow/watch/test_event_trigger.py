@@ -197,8 +197,8 @@ def test_a_watch_does_not_hold_up_the_loop(
         ({"listing": timedelta(minutes=1)}, "listing must be seconds above 0"),
         ({"feed": " "}, "feed must be the name that the pipeline has"),
         ({"feed": None}, "feed must be the name that the pipeline has"),
-        ({"source": FileSource("/in/{{ ds }}")}, "its options are no templates"),
-        ({"feed": "{{ dag.dag_id }}.logs"}, "its options are no templates"),
+        ({"source": FileSource("/in/{{ ds }}")}, "its options must not be templates"),
+        ({"feed": "{{ dag.dag_id }}.logs"}, "its options must not be templates"),
     ],
 )
 def test_a_watcher_that_would_watch_nothing_is_refused(options: dict[str, Any], message: str) -> None:

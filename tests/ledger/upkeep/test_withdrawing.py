@@ -34,7 +34,7 @@ def test_abandoning_fences_a_running_group(ledger: Ledger) -> None:
     for call in (lambda: heartbeat(ledger, held), lambda: complete_group(ledger, held, outcome(ref(window)))):
         with pytest.raises(FencedError, match="generation superseded"):
             call()
-    with pytest.raises(ConflictError, match="is abandoned and starts no generation"):
+    with pytest.raises(ConflictError, match="is abandoned, so it cannot start a generation"):
         start_generation(ledger, window.id, options={}, mode="write", clear_number=1)
 
 

@@ -114,7 +114,7 @@ def test_a_plan_that_miscounts_is_refused(ledger: Ledger) -> None:
     """The manifest's count and the files given must agree."""
     files = _find(ledger, "a", "b")
 
-    with pytest.raises(PlanConflictError, match="counts 3 files but 2 were given"):
+    with pytest.raises(PlanConflictError, match="has 3 files, but 2 whole files were taken"):
         freeze_window(ledger, plan("k", files=3), files)
     assert pending(ledger) == files
 

@@ -201,7 +201,7 @@ def test_wrong_data_offset(reading: Reading) -> None:
 
     assert reading.receipts[first].data_offset == 3
     assert "data begin at byte 0" in reading.refused(reading.changed(first, data_offset=0))
-    assert "the block before says otherwise" in reading.refused(reading.changed(first + 1, data_offset=0))
+    assert "but the previous block says otherwise" in reading.refused(reading.changed(first + 1, data_offset=0))
 
 
 def test_bad_records_under_fail(reading: Reading) -> None:

@@ -73,7 +73,7 @@ def test_a_text_that_changed_since_the_plan_is_not_run(short: Pipe) -> None:
     ref = short.plan()
     changed = text_of(SHORT.replace("most=2", "most=1"))
     use(short, changed)
-    with pytest.raises(OptionsError, match=r"function short has another text now .*clear the run with its plan"):
+    with pytest.raises(OptionsError, match=r"function short has changed since .*clear the run with its plan"):
         short.read(ref)
     assert isinstance(short.submitter, ReadHere)
     short.run()

@@ -144,7 +144,7 @@ def test_a_lost_manifest_of_a_part_is_written_again(here: Pipe) -> None:
     for key in "123":
         here.run(key)
     assert here.values() == _RECORDS
-    assert sum("the same to the byte" in message for message in here.messages) == 3
+    assert sum("byte for byte the same" in message for message in here.messages) == 3
 
 
 def test_parts_are_given_up_from_the_last_one_on(here: Pipe) -> None:
@@ -154,9 +154,9 @@ def test_parts_are_given_up_from_the_last_one_on(here: Pipe) -> None:
     here.run("2")
     here.plan("3")
     one, two, three = (get_window(here.env.ledger, key, "feed") for key in "123")
-    with pytest.raises(ConflictError, match=rf"behind it, at byte 64: .* by `blockread windows abandon {three.id}`"):
+    with pytest.raises(ConflictError, match=rf"after it, at byte 64: .* by `blockread windows abandon {three.id}`"):
         propose_undoing(here.env, two, files="pending")
-    with pytest.raises(ConflictError, match=rf"window {three.id} '3' continues behind it"):
+    with pytest.raises(ConflictError, match=rf"window {three.id} '3' continues after it"):
         undo(here.env, one, who="me")
 
     assert abandon(here.env, three, who="me").files == 1

@@ -128,7 +128,7 @@ def test_a_retry_keeps_readers_and_manifest(here: Pipe) -> None:
 
     assert (first.groups, before.readers) == (3, 3)
     assert get_window(here.env.ledger, again.window) == before
-    assert any("written again, the same to the byte" in message for message in here.messages)
+    assert any("written again, byte for byte the same" in message for message in here.messages)
     here.read(again)
     assert here.commit(again).records == 4 * TINY // 1024
 

@@ -185,7 +185,7 @@ def test_reprocess_leaves_alone_what_has_not_changed(here: Pipe) -> None:
     assert reprocess(here) == []
     ranged = RebuildRequest(range=WindowRange(feed="feed"), files=FileChoice())
     named = dataclasses.replace(ranged, range=WindowRange(window="w"))
-    assert "no file that is meant has changed" in propose_rebuild(here.env, named).windows[0].what
+    assert "no selected file has changed" in propose_rebuild(here.env, named).windows[0].what
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(*place("publish_file"), die)
         with pytest.raises(Died):

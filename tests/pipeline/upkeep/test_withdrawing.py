@@ -59,7 +59,7 @@ def test_abandoned_files_are_read_by_the_next_window(here: Pipe) -> None:
     published = here.run("next")
 
     assert "its 2 files (12 B) go back to pending" in intent.windows[0].what
-    assert "1 of 2 groups is read already" in intent.windows[0].what
+    assert "1 of 2 groups was read already" in intent.windows[0].what
     assert (done.files, done.removed, done.files_are) == (2, 0, "pending")
     assert (published.records, here.values()) == (4, _ALL)
     assert here.plan("lost").status == "skipped"

@@ -13,7 +13,9 @@ _MEMBERS = "tests/merging/test_members.py"
 _OWN = "tests/airflow/runs/test_own_windows.py"
 CATALOG: list[Entry] = [
     Remedy("operators/base.py", "must be a", f"{_OWN}::test_what_is_no_option_is_refused_where_the_dag_is_parsed"),
-    Explained("triggers/new_files_events.py", "no templates", "a watcher without is in nearly every test of watchers"),
+    Explained(
+        "triggers/new_files_events.py", "must not be templates", "a watcher without is in nearly every test of watchers"
+    ),
     Explained("triggers/new_files_events.py", "feed must be", "nearly every test of watchers names it"),
     Explained("triggers/new_files_events.py", "listing must be", "nearly every test of watchers has such a number"),
     Explained("sensors/new_files.py", "min_files must be", "nearly every sensor of the tests has such a number"),
@@ -157,7 +159,7 @@ CATALOG: list[Entry] = [
     Remedy("hooks/spark.py", "provider is missing", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
     Remedy(
         "hooks/spark.py",
-        "deploy mode client only",
+        "supports Python drivers only",
         f"{_AIRFLOW}/connections/test_command_lines.py::test_the_deploy_mode_is_always_said",
     ),
     Remedy(
@@ -190,7 +192,7 @@ CATALOG: list[Entry] = [
         "there is no connection",
         f"{_AIRFLOW}/test_store_remedies.py::test_a_store_connection_that_is_missing",
     ),
-    Remedy("hooks/stores.py", "holds no root", f"{_AIRFLOW}/test_store_remedies.py::test_a_connection_for_no_root"),
+    Remedy("hooks/stores.py", "contains no root", f"{_AIRFLOW}/test_store_remedies.py::test_a_connection_for_no_root"),
     Remedy(
         "hooks/stores.py",
         "is not that of a store",

@@ -22,7 +22,9 @@ CATALOG: list[Entry] = [
         "ledger/address.py", "cannot be parsed", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"
     ),
     Remedy("ledger/address.py", "write a number", f"{_HERE}/test_ledgers.py::test_when_the_driver_prepares_statements"),
-    Remedy("ledger/address.py", "cannot live in", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"),
+    Remedy(
+        "ledger/address.py", "cannot be kept in", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"
+    ),
     Remedy("ledger/address.py", "four slashes", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"),
     Remedy("ledger/address.py", "in memory", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"),
     Remedy(
@@ -183,7 +185,9 @@ CATALOG: list[Entry] = [
         "plan again when it is done",
         "tests/pipeline/plan/test_planners.py::test_a_planner_waits_for_the_one_before",
     ),
-    Explained("ledger/windows/planning.py", "the plan counts", "the plan counts the files that it has taken itself"),
+    Explained(
+        "ledger/windows/planning.py", "whole files were taken", "the plan counts the files that it has taken itself"
+    ),
     Remedy("proof/receipts.py", "fails its proof", f"{_HERE}/test_functions.py::test_a_staged_file_that_was_harmed"),
     Remedy(
         "ledger/windows/publishing.py",
@@ -218,7 +222,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "ledger/windows/replacing.py",
-        "a version is read once",
+        "each version is read only once",
         f"{_HERE}/test_newer.py::test_a_version_that_another_window_took",
     ),
     Remedy("ledger/windows/replacing.py", "repeat the command", f"{_HERE}/test_newer.py::test_what_came_in_between"),
@@ -240,7 +244,9 @@ CATALOG: list[Entry] = [
         "newer than this package",
         f"{_HERE}/test_ledgers.py::test_a_newer_ledger_needs_a_newer_package",
     ),
-    Remedy("ledger/store.py", "folder cannot be made", f"{_HERE}/test_ledgers.py::test_a_folder_that_cannot_be_made"),
+    Remedy(
+        "ledger/store.py", "folder cannot be created", f"{_HERE}/test_ledgers.py::test_a_folder_that_cannot_be_made"
+    ),
     Remedy(
         "ledger/store.py",
         "network file system",

@@ -97,7 +97,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(_SESSION, "use a server of Spark 4.0", f"{_REFUSED}::test_a_server_that_is_older"),
     Remedy(_SESSION, "PySpark {} does not work with", f"{_REFUSED}::test_a_client_that_is_too_new"),
-    Remedy(_SESSION, "is no address", f"{_REFUSED}::test_an_address_that_is_none"),
+    Remedy(_SESSION, "is not the address", f"{_REFUSED}::test_an_address_that_is_none"),
     Remedy(_SESSION, "from a session", f"{_REFUSED}::test_a_configuration_of_the_server"),
     Remedy(_SESSION, "correct the path", f"{_REFUSED}::test_a_file_that_is_not_there"),
     Remedy(_SESSION, "runs Python", f"{_REFUSED}::test_another_python"),
@@ -198,7 +198,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "steps/excluding.py",
-        "continues behind it",
+        "continues after it",
         f"{_HERE}/test_windows.py::test_a_part_is_left_out_of_the_last_window_first",
     ),
     Remedy(
@@ -283,7 +283,7 @@ CATALOG: list[Entry] = [
     Remedy("steps/read/submitting.py", "in a DAG's file", f"{_CODE}::test_a_function_of_a_dag"),
     Remedy(
         "steps/read/submitting.py",
-        "has another text now",
+        "has changed since this generation was planned",
         f"{_TEXTS}::test_a_text_that_changed_since_the_plan_is_not_run",
     ),
     Remedy(

@@ -95,7 +95,7 @@ CATALOG: list[Entry] = [
     Remedy("sinks/log/steps.py", "would not name them", f"{_LOG}::test_all_windows_of_a_directory_are_logged_or_none"),
     Remedy("sinks/log/entries.py", "at the same time", f"{_LOG}::test_a_column_of_two_types_is_named"),
     Remedy("sinks/log/entries.py", "which is outside of", f"{_LOG}::test_no_file_elsewhere_is_read"),
-    Remedy("sinks/log/reading.py", "is no Parquet file", f"{_LOG}::test_text_is_read_by_its_files"),
+    Remedy("sinks/log/reading.py", "is not a Parquet file", f"{_LOG}::test_text_is_read_by_its_files"),
     Remedy("sinks/log/reading.py", "has no log", f"{_LOG}::test_a_directory_without_a_log_cannot_be_read_by_it"),
     Remedy("sinks/objects.py", "replace NaN and infinity", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
     Remedy(
@@ -105,7 +105,7 @@ CATALOG: list[Entry] = [
     Explained("sinks/objects.py", "JSON lines hold microseconds", _FUNCTIONS),
     Explained("sinks/partitions.py", "which no partition is named by", _FUNCTIONS),
     Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
-    Remedy("sinks/objects.py", "is no type of JSON", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
+    Remedy("sinks/objects.py", "is not a JSON type", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
     Remedy("sinks/tables/table.py", "retry when they are done", f"{_DELTA}::test_a_table_that_stays_busy"),
     Remedy("sinks/tables/files.py", "does not hold it", f"{_COMMITS}::test_staged_files_are_lost"),

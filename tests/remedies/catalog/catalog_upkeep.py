@@ -11,7 +11,7 @@ _STEPS = (
 _RACE = "plans that meet it choose again by themselves up to four times (tests/crash/test_two_at_once.py)"
 _GIVEN_UP = "tests/cli/test_upkeep.py::test_what_is_named_and_not_there_is_an_error"
 CATALOG: list[Entry] = [
-    Remedy("cli/members.py", "holds no merged files", "tests/merging/test_members.py::test_members_are_listed"),
+    Remedy("cli/members.py", "is neither a merged file", "tests/merging/test_members.py::test_members_are_listed"),
     Explained("cli/rebuild.py", "choose another one", f"another window is another command: {_GIVEN_UP}"),
     Explained("cli/rebuild.py", "matches --path", f"another path is another command: {_GIVEN_UP}"),
     Remedy(

@@ -20,7 +20,7 @@ OPTIONS_SIDE: list[Entry] = [
         "tests/sinks/test_objects.py::test_a_delimiter_that_values_without_quotes_may_hold",
     ),
     Remedy(
-        "options/source.py", "time_zone is that of", "tests/options/test_times.py::test_a_zone_that_is_none_is_refused"
+        "options/source.py", "time_zone applies to", "tests/options/test_times.py::test_a_zone_that_is_none_is_refused"
     ),
     Remedy("options/parsing/times.py", "time_zone", "tests/options/test_times.py::test_a_zone_that_is_none_is_refused"),
     Explained("options/source.py", "pattern must list", "all tests but one leave it out, or list one"),
@@ -90,7 +90,7 @@ OPTIONS_SIDE: list[Entry] = [
     ),
     Remedy("options/sinks.py", "must name a directory", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/tables.py", "with its namespace", f"{_ICEBERG}::test_what_a_table_needs"),
-    Remedy("options/tables.py", "work_uri must name a folder, as", f"{_ICEBERG}::test_what_a_table_needs"),
+    Remedy("options/tables.py", "set work_uri to a folder, because", f"{_ICEBERG}::test_what_a_table_needs"),
     Remedy("options/tables.py", "with its schema", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "where files are staged", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "declare partitions", f"{_POSTGRES}::test_what_a_table_needs"),
@@ -108,9 +108,9 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy(
         "options/partitions.py", "name each once", "tests/sinks/test_partitions.py::test_a_column_that_is_named_twice"
     ),
-    Remedy("options/partitions.py", "is no transform", f"{_TRANSFORMS}::test_a_transform_that_is_written_wrongly"),
+    Remedy("options/partitions.py", "is not a transform", f"{_TRANSFORMS}::test_a_transform_that_is_written_wrongly"),
     Remedy("options/partitions.py", "keep the finer one", f"{_TRANSFORMS}::test_two_transforms_of_one_time"),
-    Remedy("options/partitions.py", "Iceberg tables alone", f"{_TRANSFORMS}::test_transforms_are_icebergs"),
+    Remedy("options/partitions.py", "only Iceberg tables support", f"{_TRANSFORMS}::test_transforms_are_icebergs"),
     Remedy("options/sinks.py", "which is an audit column", f"{_PATHS}::test_an_option_that_is_no_list"),
     Remedy("options/tables.py", "is for files that readers open", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/values.py", "must be name=value", f"{_ARRANGED}::test_from_a_command_line"),
@@ -145,12 +145,12 @@ OPTIONS_SIDE: list[Entry] = [
     ),
     Remedy(
         "options/read.py",
-        "knows no master",
+        "is not a Spark master",
         "tests/options/test_spark_job.py::test_where_spark_runs_is_named_once_and_without_a_token",
     ),
     Remedy(
         "options/read.py",
-        "no place for a token",
+        "must not contain a token",
         "tests/options/test_spark_job.py::test_where_spark_runs_is_named_once_and_without_a_token",
     ),
     Remedy(
@@ -172,7 +172,7 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/source.py", "Leave identity out", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "number of seconds", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "recursive=False is", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/source.py", "no file has at least", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/source.py", "is larger than max_size", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "is not a marker", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(
         "options/source.py", "must list names of hosts", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
@@ -185,7 +185,7 @@ OPTIONS_SIDE: list[Entry] = [
         "is not a duration",
         f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows",
     ),
-    Explained("options/parsing/times.py", "whose times a ledger holds", "nearly every test has times of such years"),
+    Explained("options/parsing/times.py", "which a ledger supports", "nearly every test has times of such years"),
     Explained("options/parsing/times.py", "choose a shorter duration", "nearly every test has shorter ones"),
     Remedy(
         "options/parsing/times.py",

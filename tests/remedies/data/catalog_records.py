@@ -192,7 +192,7 @@ RECORDS_SIDE: list[Entry] = [
     ),
     Explained(
         "records/columns/decimals.py",
-        "{} is no {}",
+        "{} is not a {}",
         "It is the reason of one bad record, which the pipeline's message is about.",
     ),
     Remedy("records/text/transcoding.py", "set encoding to that", f"{RECORDS}::test_a_corrected_file_is_read"),

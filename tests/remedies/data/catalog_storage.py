@@ -241,7 +241,7 @@ STORAGE_SIDE: list[Entry] = [
     ),
     Remedy("storage/uris.py", "names no place", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
     Remedy("storage/uris.py", "chain of URLs", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
-    Remedy("storage/uris.py", "is no URI", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
+    Remedy("storage/uris.py", "is not a URI", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
     Remedy("storage/uris.py", "is not absolute", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
     Remedy(
         "storage/uris.py",

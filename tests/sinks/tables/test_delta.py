@@ -197,7 +197,7 @@ def test_a_column_that_must_not_be_null(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("properties", "constraints", "partitions", "problem"),
     [
-        ({"delta.columnMapping.mode": "name"}, {}, None, "maps its columns"),
+        ({"delta.columnMapping.mode": "name"}, {}, None, "uses column mapping"),
         ({}, {"short": "value <> 'long'"}, None, "has a constraint 'short'"),
         ({}, {}, ["value"], "is partitioned by value"),
     ],

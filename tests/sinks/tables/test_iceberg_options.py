@@ -68,8 +68,8 @@ def test_code_is_no_option() -> None:
     ("uri", "options", "problem"),
     [
         ("events", {"work_uri": "/w"}, "must name a table with its namespace"),
-        ("db.events", {}, "work_uri must name a folder"),
-        ("db.events", {"catalog_properties": {"warehouse": "name"}}, "work_uri must name a folder"),
+        ("db.events", {}, "set work_uri to a folder"),
+        ("db.events", {"catalog_properties": {"warehouse": "name"}}, "set work_uri to a folder"),
         ("db.events", {"location": "/lake/t", "work_uri": "/lake/t/work"}, "is inside the output"),
     ],
 )

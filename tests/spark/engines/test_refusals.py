@@ -46,7 +46,9 @@ def bundle(tmp_path: Path) -> str:
 @pytest.mark.parametrize("url", ["sc://", "sc://host:80/path", "sc://host/;port", "localhost"])
 def test_an_address_that_is_none(url: str, server: ConnectServer) -> None:
     """One like that in the message is taken."""
-    with pytest.raises(OptionsError, match=r"is no address of a Spark Connect server; write it as sc://host:port$"):
+    with pytest.raises(
+        OptionsError, match=r"is not the address of a Spark Connect server; write it as sc://host:port$"
+    ):
         opens(Server(url))
     opens(server.server)
 

@@ -19,7 +19,7 @@ def unfollowed_rule(table: DeltaTable, name: str) -> str:
     if ruled := sorted(key.removeprefix(_CONSTRAINT) for key in properties if key.startswith(_CONSTRAINT)):
         return f"{name} has a constraint {ruled[0]!r}, which a file cannot be checked against; drop the constraint"
     if properties.get("delta.columnMapping.mode", "none") != "none":
-        return f"{name} maps its columns to other names in files, which are written without; choose another table"
+        return f"{name} uses column mapping, which files written here do not follow; choose another table"
     for field in table.schema().fields:
         for key, rule in _RULES.items():
             if any(found.startswith(key) for found in field.metadata):
