@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
@@ -174,6 +175,47 @@ def test_an_address_with_a_slash_may_be_a_file() -> None:
     """Such as that of a service that returns data."""
     for address in answering(kind="text/csv", text="one\n"):
         assert listed(FileSource(f"{address}/api/x/?format=csv")) == [f"{address}/api/x/?format=csv"]
+
+
+class Compressing(BaseHTTPRequestHandler):
+    """Compresses an answer if the client takes that, and then ignores ranges, as nginx does with `gzip on`."""
+
+    data = b"".join(b"%09d\n" % number for number in range(10**6))  # more than is fetched at once
+
+    def do_GET(self) -> None:
+        """Answer with a range, or with the whole file compressed."""
+        body, asked = self.data, self.headers.get("Range")
+        zipped = "gzip" in self.headers.get("Accept-Encoding", "")
+        if zipped:
+            body = gzip.compress(body, 1)
+        elif asked:
+            first, last = map(int, asked.removeprefix("bytes=").split("-"))
+            body = body[first : last + 1]
+        self.send_response(206 if asked and not zipped else 200)
+        if zipped:
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("ETag", '"1"')
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    def do_HEAD(self) -> None:
+        """Answer without the body."""
+        self.do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+def test_a_server_that_compresses_answers_is_read_in_ranges() -> None:
+    """Ranges are requested as they are stored."""
+    for address in serving(Compressing):
+        version = Stores().stat(f"{address}/a.csv")
+        with open_version(Stores(), version, Bounds()) as source:
+            source.seek(9 * 10**6)
+
+            assert source.read(10) == b"000900000\n"
 
 
 def test_an_index_in_pages_is_an_error() -> None:

@@ -230,6 +230,8 @@ class _Bounded:
             self._check(origin, request.url)
             for name in {name.lower() for name in request.headers} - (_PLAIN - set(self.own)):
                 request.headers.popall(name)
+        if "Range" in request.headers:
+            request.headers["Accept-Encoding"] = "identity"  # an answer that is compressed on its way has no ranges
         answer = await handler(request)
         location = answer.headers.get("Location") if answer.status in _REDIRECTS else None
         if location is not None:
