@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any, cast
 
+from gcsfs.retry import validate_response
+
 from airflow_provider_blockread.storage.backends.shared.objects import ObjectPages, ObjectStore, require_version
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 
@@ -34,10 +36,18 @@ class GoogleStore(ObjectStore):
         await self.system._call("DELETE", "b/{}/o/{}", bucket, key, ifGenerationMatch=etag)  # noqa: SLF001 - no other way
 
     async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
-        """Return a range of an object on the condition that it has this generation."""
-        url, asked = self.system.url(path, generation=etag), {"Range": f"bytes={start}-{end - 1}"}
-        headers, data = await self.system._call("GET", url, headers=asked)  # noqa: SLF001 - cat_file drops the headers
-        found = headers.get("X-Goog-Generation")
+        """Return a range of an object, as it is stored, on the condition that it has this generation.
+
+        gcsfs would repeat a request that the caller repeats, and decompress a range of an object marked as compressed.
+        """
+        system, url = self.system, self.system.url(path, generation=etag)
+        asked = system._get_headers({"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "gzip"})  # noqa: SLF001 - no public call has these options
+        options = {"params": system._get_params({}), "headers": asked, "timeout": system.requests_timeout}  # noqa: SLF001 - as above
+        await system._set_session()  # noqa: SLF001 - as above
+        async with system.session.get(url, auto_decompress=False, **options) as answer:
+            data = await answer.read()
+        validate_response(answer.status, data, url)
+        found = answer.headers.get("X-Goog-Generation")
         if found is None:  # an emulator, which may also have ignored the generation
             found = (await self.system._get_object(path))["generation"]  # noqa: SLF001 - info() may answer from a cache
         require_version(path, str(found), etag)
