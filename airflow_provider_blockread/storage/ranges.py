@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +21,7 @@ RANGE_BYTES = 4 * 2**20
 #: The most ranges that are prefetched, whether already held or in flight.
 MOST_AHEAD = 6
 
+_ANSWERED = re.compile(r"bytes (\d+)-(\d+)/")
 _TRIES = 3  # for a range whose answer is truncated
 
 
@@ -129,3 +131,18 @@ def exactly(fetch: Fetch, start: int, end: int, name: str) -> bytes:
         " ranges of it as asked"
     )
     raise SourceError(msg, name)
+
+
+def require_range(name: str, answered: str | None, start: int, end: int) -> None:
+    """Make sure that an answer is of the bytes [start, end), or fewer from `start` on, if its `Content-Range` says.
+
+    Raises:
+        SourceError: if it is of another range.
+    """
+    found = _ANSWERED.match(answered or "")
+    if found is not None and (int(found[1]) != start or int(found[2]) >= end):
+        msg = (
+            f"{name}: asked for bytes [{start}, {end}), the store answers with the range {found[1]}-{found[2]}; copy"
+            " the file to a store that gives ranges of it as asked"
+        )
+        raise SourceError(msg, name)

@@ -17,7 +17,7 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.ranges import MOST_AHEAD, RANGE_BYTES, RangedFile, exactly
+from airflow_provider_blockread.storage.ranges import MOST_AHEAD, RANGE_BYTES, RangedFile, exactly, require_range
 from airflow_provider_blockread.storage.versions import open_version
 from tests.servers.quiet import Quiet
 
@@ -132,3 +132,12 @@ def test_a_web_server_without_ranges_is_refused(without_ranges: str, tmp_path: P
         source = ByteSource(file, size=version.size, name=version.path)
         with pytest.raises(SourceError, match="gives no ranges"):
             source.read(100, 200)
+
+
+@pytest.mark.parametrize("answered", ["bytes 0-9/99", "bytes 11-19/99", "bytes 10-20/99"])
+def test_an_answer_that_names_another_range_is_refused(answered: str) -> None:
+    """One that names the range, or fewer bytes of it, or none, is judged by its length."""
+    for named in ("bytes 10-19/99", "bytes 10-14/*", "bytes */99", None):
+        require_range("s3://b/x", named, 10, 20)
+    with pytest.raises(SourceError, match=r"s3://b/x: asked for bytes \[10, 20\), the store answers with the range"):
+        require_range("s3://b/x", answered, 10, 20)

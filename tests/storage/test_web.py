@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -216,6 +217,33 @@ def test_a_server_that_compresses_answers_is_read_in_ranges() -> None:
             source.seek(9 * 10**6)
 
             assert source.read(10) == b"000900000\n"
+
+
+class Astray(Compressing):
+    """Answers every request for a range with the first bytes of the file."""
+
+    def do_GET(self) -> None:
+        """Answer with as many bytes as requested."""
+        first, last = map(int, self.headers.get("Range", f"bytes=0-{len(self.data) - 1}")[6:].split("-"))
+        body = self.data[: last + 1 - first]
+        self.send_response(206 if "Range" in self.headers else 200)
+        self.send_header("Content-Range", f"bytes 0-{len(body) - 1}/{len(self.data)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            with suppress(OSError):  # the client hangs up
+                self.wfile.write(body)
+
+
+def test_an_answer_with_another_range_is_an_error() -> None:
+    """Although its length is the requested one."""
+    for address in serving(Astray):
+        version = Stores().stat(f"{address}/a.csv")
+        with open_version(Stores(), version, Bounds()) as source:
+            assert source.read(10) == b"000000000\n"
+            source.seek(version.size - 10)
+            with pytest.raises(SourceError, match=r"asked for bytes .*, the store answers with the range 0-\d"):
+                source.read(10)
 
 
 def test_an_index_in_pages_is_an_error() -> None:

@@ -11,6 +11,7 @@ from gcsfs.retry import validate_response
 
 from airflow_provider_blockread.storage.backends.shared.objects import ObjectPages, ObjectStore, require_version
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.ranges import require_range
 
 _FIELDS = "nextPageToken,prefixes,items(name,size,updated,generation,etag)"
 
@@ -51,6 +52,7 @@ class GoogleStore(ObjectStore):
         if found is None:  # an emulator, which may also have ignored the generation
             found = (await self.system._get_object(path))["generation"]  # noqa: SLF001 - info() may answer from a cache
         require_version(path, str(found), etag)
+        require_range(path, answer.headers.get("Content-Range"), start, end)
         return cast("bytes", data)
 
 

@@ -27,7 +27,7 @@ from airflow_provider_blockread.storage.backends.shared.objects import (
     require_version,
 )
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
-from airflow_provider_blockread.storage.ranges import REQUESTS
+from airflow_provider_blockread.storage.ranges import REQUESTS, require_range
 
 #: A handler of this event runs before botocore's own `before-parse.s3.*`, which would also parse the answer.
 _EVENT = "before-parse.*.ListObjectsV2"
@@ -97,6 +97,7 @@ class S3Store(ObjectStore):
         answer = await self.system._call_s3("get_object", **asked, **self.system.req_kw)  # noqa: SLF001 - no public call has IfMatch
         async with answer["Body"] as body:
             require_version(path, unquoted(answer.get("ETag", "")), etag)
+            require_range(path, answer.get("ContentRange"), start, end)
             return cast("bytes", await body.read())
 
     def tag(self, path: str, tags: Mapping[str, str]) -> None:

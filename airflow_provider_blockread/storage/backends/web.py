@@ -23,11 +23,14 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.storage.backends.shared.base import FsspecStore, origin_of
 from airflow_provider_blockread.storage.backends.shared.identity import from_info
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
+from airflow_provider_blockread.storage.ranges import require_range
 
 if TYPE_CHECKING:
     from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
 
 _GONE = {404, 410}
+_PARTIAL = 206
+_ASKED = re.compile(r"bytes=(\d+)-(\d+)")
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PLAIN = frozenset({"accept", "accept-encoding", "connection", "host", "range", "user-agent"})
 _HTML = {"text/html", "application/xhtml+xml"}
@@ -224,7 +227,7 @@ class _Bounded:
     own: tuple[str, ...]
 
     async def __call__(self, request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
-        """Send one request, the first or one after a redirect, and check where the answer redirects to."""
+        """Send one request, the first or one after a redirect, and check its answer's target and range."""
         origin = URL(self.origin).origin()
         if request.url.origin() != origin:
             self._check(origin, request.url)
@@ -234,12 +237,16 @@ class _Bounded:
             request.headers["Accept-Encoding"] = "identity"  # an answer that is compressed on its way has no ranges
         answer = await handler(request)
         location = answer.headers.get("Location") if answer.status in _REDIRECTS else None
-        if location is not None:
-            try:
+        asked = _ASKED.fullmatch(request.headers.get("Range", "")) if answer.status == _PARTIAL else None
+        try:
+            if location is not None:
                 self._check(answer.url, answer.url.join(URL(location)))
-            except (SourceError, ValueError):
-                answer.close()
-                raise
+            if asked is not None:
+                first, last = map(int, asked.groups())
+                require_range(_shown(answer.url), answer.headers.get("Content-Range"), first, last + 1)
+        except (SourceError, ValueError):
+            answer.close()
+            raise
         return answer
 
     def _check(self, at: URL, target: URL) -> None:
@@ -250,7 +257,7 @@ class _Bounded:
         """
         if target.scheme not in {"http", "https"}:
             return  # the client itself raises an error
-        shown, host = at.with_query(None).with_user(None), target.host or ""
+        shown, host = _shown(at), target.host or ""
         if at.scheme == "https" and target.scheme == "http":
             msg = f"{shown}: the server redirects from https to http ({host}), which is never followed; correct the URL"
             raise SourceError(msg)
@@ -262,6 +269,11 @@ class _Bounded:
                 " clear the run from its plan on"
             )
             raise SourceError(msg)
+
+
+def _shown(url: URL) -> str:
+    """Return a URL for messages, without what may be secret."""
+    return str(url.with_query(None).with_user(None))
 
 
 def _bounded(options: Mapping[str, Any], origin: str, hosts: Iterable[str]) -> dict[str, Any]:

@@ -102,7 +102,12 @@ STORAGE_SIDE: list[Entry] = [
     ),
     Remedy(
         "storage/ranges.py",
-        "gives ranges of it as asked",
+        "the store gives {} bytes",
+        f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
+    ),
+    Remedy(
+        "storage/ranges.py",
+        "the store answers with the range",
         f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
     ),
     Explained(
