@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from airflow_provider_blockread.errors import TransientError
+from airflow_provider_blockread.errors import BlockReadError, TransientError
 from airflow_provider_blockread.storage.backends.shared.errors import as_error, quiet
 
 _Answer = TypeVar("_Answer")
@@ -37,8 +37,8 @@ class Patience:
             try:
                 return request()
             except Exception as error:
-                found = as_error(uri, error)
-                if found is None:
+                found = error if isinstance(error, BlockReadError) else as_error(uri, error)
+                if found is None or (found is error and not isinstance(found, TransientError)):
                     raise
                 if not isinstance(found, TransientError):
                     raise found from quiet(error)

@@ -28,6 +28,7 @@ from airflow_provider_blockread.storage.backends.shared.identity import from_sta
 from airflow_provider_blockread.storage.listing.roots import Inside
 from airflow_provider_blockread.storage.patience import Patience
 from airflow_provider_blockread.storage.ranges import Fetch, RangedFile
+from airflow_provider_blockread.storage.reopened import ReopenedFile
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -66,13 +67,13 @@ def open_version(stores: Stores, version: FileVersion, bounds: Bounds, until: in
 
 
 def check_version(stores: Stores, version: FileVersion) -> None:
-    """Make sure that a file is still that version.
+    """Make sure that a file is still that version; requests are retried while the store fails.
 
     Raises:
         FileMissingError: if the file is gone.
         FileChangedError: if it is another version.
     """
-    _compare(version_now(stores, version), version)
+    _compare(Patience().ask(version.path, lambda: version_now(stores, version), time.sleep), version)
 
 
 def version_now(stores: Stores, version: FileVersion) -> FileVersion:
@@ -121,14 +122,15 @@ def _compare(found: FileVersion, version: FileVersion) -> None:
 @contextmanager
 def _opened(stores: Stores, version: FileVersion, bounds: Bounds) -> Iterator[BinaryIO]:
     """Yield an open file after a check that it is the version and, on the local disk, within bounds."""
-    is_local = uris.local_path(version.path) is not None
-    if not is_local:
+    if uris.local_path(version.path) is None:
         check_version(stores, version)
+        with ReopenedFile(lambda: stores.open_read(version.path), version.size, version.path) as remote:
+            yield cast("BinaryIO", remote)
+        return
     with stores.open_read(version.path) as file:
-        if is_local:
-            if bounds.link_roots is not None:
-                _check_place(cast("io.FileIO", file), version.path, bounds.link_roots)
-            _compare(from_stat(version.path, os.fstat(file.fileno())), version)
+        if bounds.link_roots is not None:
+            _check_place(cast("io.FileIO", file), version.path, bounds.link_roots)
+        _compare(from_stat(version.path, os.fstat(file.fileno())), version)
         yield file
 
 
@@ -158,7 +160,7 @@ def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:
             return fetch(start, end)
         except Exception as error:  # clients raise different errors for a condition that is false
             if not isinstance(as_error(version.path, error), TransientError):
-                check_version(stores, version)
+                _compare(version_now(stores, version), version)
             raise
 
     return lambda start, end: Patience().ask(version.path, lambda: answer(start, end), time.sleep)

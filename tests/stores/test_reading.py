@@ -220,7 +220,7 @@ def test_a_server_that_ignores_the_condition_is_noticed(monkeypatch: pytest.Monk
         assert next(reads) == b"a" * 100
         monkeypatch.setattr(Heedless, "byte", b"b")
         if put_back:
-            monkeypatch.setattr("airflow_provider_blockread.storage.versions.check_version", lambda *_: None)
+            monkeypatch.setattr("airflow_provider_blockread.storage.versions._compare", lambda *_: None)
         with pytest.raises(FileChangedError) as failed:
             next(reads)
         server.shutdown()

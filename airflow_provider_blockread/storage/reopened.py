@@ -1,0 +1,75 @@
+"""A file of a store without versions, which is opened again where it was while the store fails."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import BinaryIO
+
+from airflow_provider_blockread.storage.patience import Patience
+
+
+class ReopenedFile(io.RawIOBase):
+    """A file whose reads are retried, each time with a new file of the store; reads may come back short.
+
+    Args:
+        opened: opens the file; raises this package's errors, as the file does.
+        size: the size of the file, in bytes.
+        name: the URI of the file, for messages.
+    """
+
+    def __init__(self, opened: Callable[[], BinaryIO], size: int, name: str) -> None:
+        self._open, self._size, self.name = opened, size, name
+        self._position = 0
+        self._file: BinaryIO | None = None
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Set the position, and return it, without asking the store."""
+        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return up to `size` bytes, or the rest.
+
+        Raises:
+            TransientError: if the store keeps failing.
+        """
+        data = Patience().ask(self.name, lambda: self._read(-1 if size is None else size), time.sleep)
+        self._position += len(data)
+        return data
+
+    def _read(self, size: int) -> bytes:
+        try:
+            if self._file is None:
+                self._file = self._open()
+            self._file.seek(self._position)
+            return self._file.read(size)
+        except Exception:
+            self._drop()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._drop()
+        super().close()
+
+    def _drop(self) -> None:
+        """Close the store's file; nothing was written to it, so a failure to close it loses nothing."""
+        file, self._file = self._file, None
+        if file is not None:
+            with suppress(Exception):
+                file.close()
