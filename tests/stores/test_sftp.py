@@ -17,12 +17,13 @@ import pytest
 from asyncssh.sftp import SFTPAttrs, SFTPName
 
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import Stores
-from airflow_provider_blockread.storage.backends.sftp import SftpPages, _Reading
+from airflow_provider_blockread.storage.backends.sftp import _ALIVE, SftpPages, _Reading
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.upstream import named_files
+from airflow_provider_blockread.storage.versions import open_version
 from tests.servers.processes import ROOT
 from tests.servers.store import Store
 
@@ -34,6 +35,17 @@ def landing(sftp: Store) -> tuple[str, Stores, Path]:
     """A folder of the server: its URI, its access, and its path on disk."""
     root = sftp.new_root()
     return root, sftp.stores(root), Path("/" + root.partition("://")[2].partition("/")[2])
+
+
+def server_of(root: str) -> psutil.Process:
+    """Return the process of the server that listens at a root's port."""
+    port = int(root.partition("127.0.0.1:")[2].partition("/")[0])
+    (server,) = (
+        psutil.Process(one.pid)
+        for one in psutil.net_connections("tcp4")
+        if one.laddr.port == port and one.status == psutil.CONN_LISTEN
+    )
+    return server
 
 
 def listed(root: str, stores: Stores, **options: object) -> list[str]:
@@ -63,12 +75,7 @@ def test_a_folder_is_listed_while_it_is_read(landing: tuple[str, Stores, Path]) 
 def test_a_reading_that_breaks_goes_on(landing: tuple[str, Stores, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's process for this connection is killed between two pages: each file is still listed once."""
     root, stores, folder = landing
-    port = int(root.partition("127.0.0.1:")[2].partition("/")[0])
-    (server,) = (
-        psutil.Process(one.pid)
-        for one in psutil.net_connections("tcp4")
-        if one.laddr.port == port and one.status == psutil.CONN_LISTEN
-    )
+    server = server_of(root)
     for number in range(50):
         (folder / f"{number}.csv").touch()
     page, left = SftpPages.page, [3]
@@ -84,6 +91,33 @@ def test_a_reading_that_breaks_goes_on(landing: tuple[str, Stores, Path], monkey
     monkeypatch.setattr(SftpPages, "page", killed_before_the_fourth)
     assert sorted(listed(root, stores)) == sorted(f"{number}.csv" for number in range(50))
     assert left[0] < -5
+
+
+@pytest.mark.parametrize("work", ["read", "list"])
+def test_a_server_that_stalls_is_given_up(
+    landing: tuple[str, Stores, Path], monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    """The server's process for this connection answers no more: another connection serves the rest."""
+    root, stores, folder = landing
+    data = os.urandom(20 * 2**20)
+    (folder / "x.csv").write_bytes(data)
+    monkeypatch.setitem(_ALIVE, "keepalive_interval", 0.3)
+    monkeypatch.setattr("random.uniform", lambda *_: 0.0)
+    with open_version(stores, stores.stat(f"{root}/x.csv"), Bounds()) as file:
+        found = file.read(10)
+        stalled = server_of(root).children(recursive=True)
+        for process in stalled:
+            process.suspend()
+        try:
+            if work == "list":
+                assert listed(root, stores) == ["x.csv"]
+            while piece := file.read(2**20):
+                found += piece
+        finally:
+            for process in stalled:
+                process.resume()
+
+    assert found == data
 
 
 def test_names_that_are_no_text(landing: tuple[str, Stores, Path]) -> None:

@@ -25,6 +25,9 @@ from airflow_provider_blockread.storage.backends.shared.identity import from_inf
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 from airflow_provider_blockread.storage.uris import readable_uri
 
+#: Options of asyncssh: a server that answers nothing for a minute is lost, and so is one that no session begins with.
+_ALIVE = {"keepalive_interval": 15, "keepalive_count_max": 3, "connect_timeout": 60}
+
 
 class SftpStore(FsspecStore):
     """An SSH server; a version is its size and modification time in seconds."""
@@ -32,8 +35,11 @@ class SftpStore(FsspecStore):
     renames = True
 
     def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
-        """Return the file system; asyncssh distinguishes a key from the name of its file by the type."""
-        ready = dict(options)
+        """Return the file system; asyncssh distinguishes a key from the name of its file by the type.
+
+        Reads have no limit of their own, so a session without an answer is given up, after which they are retried.
+        """
+        ready = {**_ALIVE, **options}
         keys, hosts = ready.get("client_keys"), ready.get("known_hosts")
         if isinstance(keys, (list, tuple)):
             ready["client_keys"] = [key.encode() if "PRIVATE KEY" in str(key) else key for key in keys]
@@ -68,7 +74,7 @@ class SftpStore(FsspecStore):
 
     def _run(self, request: Callable[..., Awaitable[Any]], *paths: str) -> Any:  # noqa: ANN401 - of any request
         system = self.system
-        return sync(system.loop, wrap_exceptions(_on_channel), system, request, *paths)
+        return sync(system.loop, wrap_exceptions(_on_channel), system, request, *paths, timeout=Pages.seconds)
 
 
 async def _on_channel(system: Any, request: Callable[..., Awaitable[Any]], *paths: str) -> Any:  # noqa: ANN401 - as above
@@ -124,8 +130,10 @@ class SftpPages(FolderPages):
         if cursor is None:
             self._begun[folder] = _Reading(self.place(folder))
         reading = self._begun[folder]
-        size = sys.maxsize if self.by_name else self.size
-        names = sync(system.loop, wrap_exceptions(reading.some), system, size)
+        size, seconds = (
+            (sys.maxsize, None) if self.by_name else (self.size, self.seconds)
+        )
+        names = sync(system.loop, wrap_exceptions(reading.some), system, size, timeout=seconds)
         entries = [_entry(folder, name, attributes) for name, attributes in names]
         if len(entries) < size:
             del self._begun[folder]
