@@ -12,7 +12,13 @@ MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 6
 # `record_format("fixed", length=8)` is how people write a format down; it refuses unknown options itself. So does the
 # task group whose arguments `@blockread(...)` takes.
-KEYWORDS_BY_CONTRACT = {"blockread", "record_format", "_on_listing_answer", "__new__"}  # the last: those of __init__
+KEYWORDS_BY_CONTRACT = {
+    "blockread",
+    "record_format",
+    "_on_listing_answer",
+    "_on_failed_read",
+    "__new__",  # those of __init__
+}
 
 _STUB = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError)\b")
 # Somebody's home; after a letter, dot or slash it is a part of some other path.

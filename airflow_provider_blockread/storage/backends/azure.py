@@ -66,7 +66,7 @@ class AzureStore(ObjectStore):
     async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
         """Return a range of a blob on the condition that it has this etag."""
         async with self._blob(path) as client:
-            asked = {"offset": start, "length": end - start, "decompress": False, **_if_match(etag)}
+            asked = {"offset": start, "length": end - start, "decompress": False, "retry_total": 0, **_if_match(etag)}
             answer = await client.download_blob(**asked)
             require_version(path, unquoted(answer.properties.etag or ""), etag)
             return cast("bytes", await answer.readall())

@@ -31,6 +31,8 @@ from airflow_provider_blockread.storage.ranges import REQUESTS, require_range
 
 #: A handler of this event runs before botocore's own `before-parse.s3.*`, which would also parse the answer.
 _EVENT = "before-parse.*.ListObjectsV2"
+#: A handler of this event that comes first decides whether botocore repeats a read.
+_FAILED = "needs-retry.s3.GetObject"
 _ROOT = "ListBucketResult"
 #: Ceph puts a key with control characters, which XML cannot express, into its token (it encodes other keys).
 _NO_XML = re.compile(rb"&#x(?:0[0-8bcef]|1[0-9a-f]);", re.IGNORECASE)
@@ -47,6 +49,8 @@ _BEHIND, _LAST = "\0", "\U0010ffff"  # a cursor that begins so is a key, not a t
 _EPOCH, _SECOND = datetime(1970, 1, 1), timedelta(seconds=1)  # noqa: DTZ001 - the times that it is taken from are UTC
 #: Receives the answer to this task's own request; other requests of the same client stay as they are.
 _ANSWER: ContextVar[list[bytes] | None] = ContextVar("_ANSWER", default=None)
+#: Whether this task's request is repeated by the caller.
+_READS: ContextVar[bool] = ContextVar("_READS", default=False)
 
 _TABLE_OPTIONS = {
     "key": "aws_access_key_id",
@@ -94,7 +98,15 @@ class S3Store(ObjectStore):
         """Return a range of an object on the condition that it has this ETag."""
         bucket, key, _ = self.system.split_path(path)
         asked = {"Bucket": bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": f'"{etag}"'}
-        answer = await self.system._call_s3("get_object", **asked, **self.system.req_kw)  # noqa: SLF001 - no public call has IfMatch
+        await self.system.set_session()
+        client = await self.system.get_s3(bucket)
+        client.meta.events.register_first(_FAILED, _on_failed_read, unique_id=_FAILED)
+        options = self.system._get_s3_method_kwargs(client.get_object, **asked, **self.system.req_kw)  # noqa: SLF001 - with those of the connection
+        mine = _READS.set(True)
+        try:
+            answer = await client.get_object(**options)
+        finally:
+            _READS.reset(mine)
         async with answer["Body"] as body:
             require_version(path, unquoted(answer.get("ETag", "")), etag)
             require_range(path, answer.get("ContentRange"), start, end)
@@ -191,6 +203,12 @@ def _on_listing_answer(response_dict: dict[str, Any], **_rest: object) -> None:
     if answer is not None and response_dict["status_code"] == 200 and b"<ListBucketResult" in body[:200]:  # noqa: PLR2004
         answer.append(body)
         response_dict["body"] = b"<ListBucketResult/>"
+
+
+def _on_failed_read(response: tuple[Any, Mapping[str, Any]] | None, **_rest: object) -> bool | None:
+    """Let a read fail that its caller repeats; botocore follows some refusals to another region."""
+    status = 0 if response is None else response[0].status_code
+    return False if _READS.get() and (response is None or status == 429 or status >= 500) else None  # noqa: PLR2004
 
 
 def _listing(body: bytes) -> tuple[ET.Element, bool]:

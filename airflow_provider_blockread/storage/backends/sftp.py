@@ -130,9 +130,7 @@ class SftpPages(FolderPages):
         if cursor is None:
             self._begun[folder] = _Reading(self.place(folder))
         reading = self._begun[folder]
-        size, seconds = (
-            (sys.maxsize, None) if self.by_name else (self.size, self.seconds)
-        )
+        size, seconds = (sys.maxsize, None) if self.by_name else (self.size, self.seconds)
         names = sync(system.loop, wrap_exceptions(reading.some), system, size, timeout=seconds)
         entries = [_entry(folder, name, attributes) for name, attributes in names]
         if len(entries) < size:

@@ -17,6 +17,7 @@ from airflow_provider_blockread.storage.backends.shared.identity import from_inf
 from airflow_provider_blockread.storage.backends.shared.pages import Pages
 from airflow_provider_blockread.storage.ranges import Fetch
 
+_SLOWEST = 2**16  # bytes of an answer in a second; what takes longer is asked for again
 _Answer = TypeVar("_Answer")
 _OTHER = frozenset({"PreconditionFailed", "ConditionNotMet", "status 412"})  # the object is another version
 _UNKNOWN = frozenset({"NotImplemented", "status 501"})  # the service does not support the condition
@@ -51,7 +52,10 @@ class ObjectStore(FsspecStore):
 
     @abstractmethod
     async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
-        """Return the bytes [start, end) on the condition that the object is this version; calls `require_version`."""
+        """Return the bytes [start, end) on the condition that the object is this version; calls `require_version`.
+
+        It asks once, since the caller retries.
+        """
 
     def delete_if(self, path: str, etag: str | None) -> bool | None:
         """Delete an object if it is this version, and return whether it was; None if the server cannot compare."""
@@ -73,10 +77,15 @@ class ObjectStore(FsspecStore):
         return True
 
     def pinned(self, path: str, etag: str | None) -> Fetch | None:
-        """Return a function that fetches ranges of one version of an object."""
+        """Return a function that fetches ranges of one version of an object; retries are left to the caller."""
         if etag is None:
             return None
-        return lambda start, end: cast("bytes", sync(self.system.loop, self.read_range, path, etag, start, end))
+
+        def fetch(start: int, end: int) -> bytes:
+            seconds = Pages.seconds + (end - start) / _SLOWEST
+            return cast("bytes", sync(self.system.loop, self.read_range, path, etag, start, end, timeout=seconds))
+
+        return fetch
 
 
 def require_version(path: str, found: str, planned: str) -> None:
