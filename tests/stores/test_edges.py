@@ -110,7 +110,8 @@ def test_an_answer_that_tells_no_version_is_none() -> None:
     ("answer", "kind", "says"),
     [
         (error(503, "SlowDown"), TransientError, "slow down"),
-        (error(400, "ExpiredToken"), SourceError, "renew them"),
+        (error(400, "ExpiredToken"), TransientError, "try again"),
+        (error(400, "InvalidToken"), SourceError, "renew them"),
         (error(403, "AccessDenied"), SourceError, "access denied"),
         (error(403, "InvalidObjectState"), SourceError, "archived"),
         (error(400, "RequestThrottled"), TransientError, "slow down"),

@@ -75,7 +75,8 @@ def test_what_fails_in_between_is_asked_for_again_from_there() -> None:
         (error(404, "NoSuchBucket"), TransientError, "vanished while it was being listed; try again", 3),
         (error(403, "AccessDenied"), SourceError, "access denied", 3),
         (error(403, "InvalidAccessKeyId"), SourceError, "access denied", 3),
-        (error(400, "ExpiredToken"), SourceError, r"have expired or are not accepted \(ExpiredToken\); renew", 3),
+        (error(400, "ExpiredToken"), TransientError, r"have expired \(ExpiredToken\); try again", 6),
+        (error(400, "InvalidToken"), SourceError, r"have expired or are not accepted \(InvalidToken\); renew", 3),
         (error(400, "InvalidRequest"), SourceError, r"refuses this request \(InvalidRequest\)", 3),
     ],
 )

@@ -29,16 +29,20 @@ def listed(stores: Stores, root: str) -> list[str]:
     ("status", "code", "says"),
     [
         (403, "AccessDenied", "give the account that runs this (or its connection) access; renew its key"),
-        (400, "ExpiredToken", "renew them in the connection, then retry"),
+        (400, "ExpiredToken", "try again, with new ones if they are written in the connection"),
+        (400, "InvalidToken", "renew them in the connection, then retry"),
         (403, "InvalidObjectState", "the object is archived (InvalidObjectState); restore it in its store"),
         (400, "Nonsense", "correct the path or the connection, then retry"),
         (503, "SlowDown", "try again later, with fewer requests at once"),
         (500, "InternalError", "try again when it is back"),
     ],
-    ids=["denied", "expired", "archived", "refused", "throttled", "failed"],
+    ids=["denied", "expired", "unaccepted", "archived", "refused", "throttled", "failed"],
 )
-def test_a_store_that_refused_is_read_once_it_does_not(status: int, code: str, says: str) -> None:
+def test_a_store_that_refused_is_read_once_it_does_not(
+    status: int, code: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A store of S3's answers, which lets one in again, as after each remedy."""
+    monkeypatch.setattr("random.uniform", lambda *_: 0.0)
     with lister(KEYS) as server:
         stores = Stores({"s3://b": server.options})
         server.respond = lambda *_: error(status, code)

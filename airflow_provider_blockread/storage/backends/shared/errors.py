@@ -14,7 +14,7 @@ from typing import Literal
 
 from airflow_provider_blockread.errors import BlockReadError, FileMissingError, SourceError, TransientError
 
-Kind = Literal["missing", "denied", "expired", "archived", "throttled", "refused", "failed"]
+Kind = Literal["missing", "denied", "expired", "unaccepted", "archived", "throttled", "refused", "failed"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -28,7 +28,8 @@ _CLIENTS = _words(
 _CODES: dict[Kind, frozenset[str]] = {
     "missing": _words("NoSuchBucket NoSuchKey BlobNotFound ContainerNotFound ResourceNotFound"),
     "denied": _words("AccessDenied InvalidAccessKeyId SignatureDoesNotMatch AuthenticationFailed"),
-    "expired": _words("ExpiredToken ExpiredTokenException TokenRefreshRequired InvalidToken"),
+    "expired": _words("ExpiredToken ExpiredTokenException TokenRefreshRequired"),
+    "unaccepted": _words("InvalidToken"),
     "archived": _words("InvalidObjectState BlobArchived BlobBeingRehydrated"),
     "throttled": _words(
         "SlowDown ServerBusy Throttling ThrottlingException ThrottledException RequestLimitExceeded RequestThrottled"
@@ -44,7 +45,7 @@ _TYPES: dict[Kind, frozenset[str]] = {
         " DefaultCredentialsError CredentialUnavailableError ClientAuthenticationError HostKeyNotVerifiable"
         " BadHostKeyException KeyImportError CredentialRetrievalError"
     ),
-    "expired": _words("RefreshError SSOTokenLoadError UnauthorizedSSOTokenError TokenRetrievalError"),
+    "unaccepted": _words("RefreshError SSOTokenLoadError UnauthorizedSSOTokenError TokenRetrievalError"),
     "refused": _words(
         "ParamValidationError ProfileNotFound NoRegionError InvalidURL InvalidEndpointURLError SFTPBadMessage"
         " SFTPOpUnsupported SFTPInvalidFilename TooManyRedirects InvalidUrlRedirectClientError"
@@ -117,7 +118,7 @@ def _by_type(error: BaseException) -> Kind | None:
 
 def _by_status(status: int) -> Kind | None:
     known: dict[int, Kind] = {
-        401: "expired",
+        401: "unaccepted",
         403: "denied",
         404: "missing",
         408: "failed",
@@ -133,6 +134,10 @@ _NO_PATH = {errno.ENAMETOOLONG, errno.ELOOP}
 #: The errors for faults other than absence and denied access, with the store's word in the message.
 _SAYS: dict[Kind, tuple[type[BlockReadError], str]] = {
     "expired": (
+        TransientError,  # the next try of a task takes new keys
+        "the credentials have expired ({}); try again, with new ones if they are written in the connection",
+    ),
+    "unaccepted": (
         SourceError,
         "the credentials have expired or are not accepted ({}); renew them in the connection, then retry",
     ),
