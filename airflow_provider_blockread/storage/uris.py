@@ -12,6 +12,9 @@ from airflow_provider_blockread.storage.schemes import ALIASES, scheme_for
 
 _PLAIN = "-._~!$&'()*,:;=@"  # in the path of a web server, besides letters and digits
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})?")
+_SECRET = re.compile(  # signatures of object stores, and tokens
+    r"([?&])(sig|signature|x-amz-signature|x-goog-signature|token|access_token)=[^&]*", re.IGNORECASE
+)
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _LOCAL = "file://"
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://.*)?::[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
@@ -26,8 +29,8 @@ def canonical(uri: str) -> str:
     `place_of`, which ledgers distinguish.
 
     Raises:
-        OptionsError: if the text is blank, contains a password, is a `file://` URI that is not absolute, or is a chain
-            of URLs as in fsspec.
+        OptionsError: if the text is blank, contains a password or another secret, is a `file://` URI that is not
+            absolute, or is a chain of URLs as in fsspec.
     """
     if uri.startswith("file:///") and _is_normal(uri[len(_LOCAL) :]):  # most are, and a plan has millions
         return uri
@@ -50,6 +53,7 @@ def _is_normal(path: str) -> bool:
 
 
 def _check_form(uri: str) -> None:
+    uri = _SECRET.sub(r"\1\2=...", uri)
     if _CHAINED.fullmatch(uri):
         msg = (
             f"{uri} is a chain of URLs, which cannot be read in blocks; name the inner place itself, and unpack an"
@@ -75,10 +79,17 @@ def _remote(scheme: str, rest: str) -> str:
     if known.rooted:
         return f"{scheme}:///{_resolved(rest).strip('/')}"
     authority, _, path = rest.partition("/")
-    if ":" in authority.rpartition("@")[0] and not known.colons:
+    user, at, _ = authority.rpartition("@")
+    if (at and known.decodes) or (":" in user and not known.colons):
         msg = f"a {scheme}:// URI contains a password, which manifests would store; put it into a connection instead"
         raise OptionsError(msg)
     path = _resolved(_escaped(path) if known.decodes else path).rstrip("/")
+    if known.decodes and (secret := _SECRET.search(path)) is not None:
+        msg = (
+            f"a {scheme}:// URI contains a secret as {secret[2]}=, which manifests would store; name the file in its"
+            " own store, such as s3://, or send the secret as a header of a connection"
+        )
+        raise OptionsError(msg)
     return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
 
 
@@ -153,6 +164,11 @@ def file_uri(path: str) -> str:
 def readable_uri(uri: str) -> str:
     r"""Return a URI for messages: bytes of a name that are not UTF-8 appear as `\udcff`."""
     return uri if uri.isascii() else uri.encode("utf-8", "backslashreplace").decode()
+
+
+def without_secret(uri: str) -> str:
+    """Return a URI for messages without the secrets in the query of a web server."""
+    return _SECRET.sub(r"\1\2=...", uri) if scheme_for(uri).decodes else uri
 
 
 def child(folder: str, name: str) -> str:

@@ -119,6 +119,28 @@ def test_a_password_is_refused_and_not_repeated() -> None:
     assert "hunter2" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "https://hunter2@host/x",
+        "http://host/x.csv?sig=hunter2",
+        "https://host/x.csv?a=1&X-Amz-Signature=hunter2&b=2",
+        "https://host/x.csv?X-Goog-Signature=hunter2",
+        "https://host/x.csv?access_token=hunter2",
+        "https://host/x.csv?%74oken=hunter2",
+    ],
+)
+def test_a_secret_of_a_web_server_is_refused_and_not_repeated(written: str) -> None:
+    """Tokens before the host, and those in a query; an object's name may look alike."""
+    with pytest.raises(OptionsError, match="which manifests would store") as caught:
+        canonical(written)
+
+    assert "hunter2" not in str(caught.value)
+    assert canonical("s3://b/x.csv?sig=1") == "s3://b/x.csv?sig=1"
+    assert canonical("https://host/x.csv?design=1&sign=2") == "https://host/x.csv?design=1&sign=2"
+    assert canonical("abfs://box@account.dfs/x") == "abfs://box@account.dfs/x"
+
+
 def test_relative_to_ends_at_a_path_border() -> None:
     """`/data/logs2` does not are in `/data/logs`."""
     assert relative_to("file:///data/logs2", "file:///data/logs") is None

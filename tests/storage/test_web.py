@@ -246,6 +246,15 @@ def test_an_answer_with_another_range_is_an_error() -> None:
                 source.read(10)
 
 
+def test_a_link_with_a_secret_is_refused_and_not_repeated() -> None:
+    """Unless a pattern leaves it out."""
+    for address in answering(text='<title>Index of /in/</title><a href="/in/a.csv?token=hunter2">a</a>'):
+        with pytest.raises(SourceError, match=r"a\.csv\?token=\.\.\.'.* rename or exclude it") as caught:
+            listed(FileSource(f"{address}/in/"))
+        assert "hunter2" not in f"{caught.value} {caught.value.__cause__}"
+        assert listed(FileSource(f"{address}/in/", exclude="*token=*")) == []
+
+
 def test_an_index_in_pages_is_an_error() -> None:
     """Its first page is not the whole index."""
     for address in answering(text='<a href="/in/a.csv">a</a><a rel="next" href="?page=2">more</a>'):

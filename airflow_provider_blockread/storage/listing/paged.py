@@ -28,7 +28,7 @@ from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page
 from airflow_provider_blockread.storage.listing.ahead import Ahead
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.patience import Patience
-from airflow_provider_blockread.storage.uris import canonical, child, readable_uri
+from airflow_provider_blockread.storage.uris import canonical, child, readable_uri, without_secret
 
 _Answer = TypeVar("_Answer")
 _Section: TypeAlias = Ahead | Iterable[FileVersion]
@@ -181,7 +181,10 @@ class PagedListing:
         except (OptionsError, ValueError):
             meant = False
         if not meant:
-            msg = f"{uri!a}: the store's client takes this for another name, so it cannot be read; rename or exclude it"
+            msg = (
+                f"{without_secret(uri)!a}: the store's client takes this for another name, so it cannot be read; rename"
+                " or exclude it"
+            )
             raise SourceError(msg)
 
     def _open(self, folder: str, pool: ThreadPoolExecutor | None) -> Ahead:

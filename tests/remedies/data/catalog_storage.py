@@ -254,6 +254,11 @@ STORAGE_SIDE: list[Entry] = [
         f"{STORES}::test_a_place_without_a_password_is_opened_by_its_connection",
     ),
     Remedy(
+        "storage/uris.py",
+        "contains a secret",
+        f"{WEB}::test_a_place_without_a_secret_is_opened_by_a_header_of_its_connection",
+    ),
+    Remedy(
         "storage/versions.py",
         "is no longer the version",
         "tests/pipeline/read/test_bad_files.py::test_file_changed_between_plan_and_read",

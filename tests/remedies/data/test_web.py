@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.errors import SourceError, TransientError
+from airflow_provider_blockread.errors import OptionsError, SourceError, TransientError
 from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
@@ -160,6 +160,24 @@ def test_a_file_without_ranges_is_read_from_a_store_that_gives_them(desk: Desk) 
                 file.read(10)
 
         assert len(copied(desk, f"{address}/a.csv")) == 10**7
+
+
+def test_a_place_without_a_secret_is_opened_by_a_header_of_its_connection() -> None:
+    """The address in the source, the token in the connection."""
+
+    class Private(Pages):
+        """Answers those who send the token."""
+
+        def do_GET(self) -> None:
+            """Answer, or find nothing."""
+            self.pages = {"/a.csv": ("text/csv", "1\n")} if self.headers.get("X-Token") == "hush" else {}
+            super().do_GET()
+
+    for address in serving(Private):
+        with pytest.raises(OptionsError, match=r"as token=, .* send the secret as a header of a connection"):
+            Stores().stat(f"{address}/a.csv?token=hush")
+
+        assert Stores({address: {"headers": {"X-Token": "hush"}}}).stat(f"{address}/a.csv").size == 2
 
 
 def test_a_server_that_fails_is_tried_again() -> None:
