@@ -79,6 +79,7 @@ def test_a_folder_of_a_web_server_is_what_its_index_names(tmp_path: Path, web: s
 
 
 INDEX = """<title>Index of /in/</title><a href="?C=N;O=D">Name</a><a href="../">up</a><a href="/in/">here</a>
+<a href="a.csv?download=1">a</a>
 <a href="./a.csv">a</a><a href='/in/b.csv?raw=1&amp;x=2'>b</a><a href="c.csv#top">c</a><a href="a.csv">a</a>
 <a href="mailto:x@y">mail</a><a href="https://elsewhere/in/d.csv">d</a><a href="/in/sub/">sub</a><a name="e.csv">e</a>
 <a href="sub/f.csv">f</a> http://127.0.0.1/in/g.csv <a href="http://[">broken</a>"""

@@ -150,8 +150,8 @@ class WebPages(Pages):
         links = _Links()
         links.feed(text)
         folder = base.raw_path if base.raw_path.endswith("/") else f"{base.raw_path}/"
-        found = [_named(system, base, folder, link) for link in links.found]
-        names = frozenset(name for name in found if name)
+        found = {_named(system, base, folder, link) for link in links.found}
+        names = frozenset(name for name in found if name and ("?" not in name or name.partition("?")[0] not in found))
         sound = bool(names) or None in found or _EMPTY.search(text) is not None
         return _Index(kind=kind, names=names, sound=sound, more=links.more)
 
@@ -162,7 +162,8 @@ class _Index:
 
     Attributes:
         kind: the media type of the answer.
-        names: what its links name directly in the folder, in the form of addresses; folders end with `/`.
+        names: what its links name directly in the folder, in the form of addresses; folders end with `/`. A link with
+            a query is left out if another one has the same path and no query, since it leads to the same file.
         sound: whether this is the index of a folder, which may be empty.
         more: whether it says that another page continues it.
     """
