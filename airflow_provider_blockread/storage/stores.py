@@ -18,7 +18,7 @@ from airflow_provider_blockread.options import Bounds
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.disk import LocalDisk
 from airflow_provider_blockread.storage.backends.registry import open_store
-from airflow_provider_blockread.storage.backends.shared.errors import translated
+from airflow_provider_blockread.storage.backends.shared.errors import misread, translated
 from airflow_provider_blockread.storage.guarded import guarded
 from airflow_provider_blockread.storage.schemes import scheme_for
 
@@ -74,6 +74,7 @@ class Stores:
 
         Raises:
             OptionsError: if the scheme is unknown, its package is not installed, or its options do not fit.
+            SourceError: if its client reads the path as another one.
         """
         uri = uris.canonical(uri)
         root = self._root_of(uri)
@@ -82,7 +83,11 @@ class Stores:
             with translated(uri):  # some stores connect at once
                 self._opened[key] = open_store(uri, self._credentials.get(root, {}), self._redirect_hosts)
         store = self._opened[key]
-        return store, store.path_of(uri)
+        path = store.path_of(uri)
+        name = uri.partition("://")[2].partition("/")[2]
+        if name and uris.is_odd(name) and not store.addresses(path):
+            raise misread(uri)
+        return store, path
 
     def pages(self, uri: str) -> Pages:
         """Return the listings below a URI that is not on the local disk."""

@@ -12,6 +12,8 @@ from airflow_provider_blockread.storage.schemes import ALIASES, scheme_for
 
 _PLAIN = "-._~!$&'()*,:;=@"  # in the path of a web server, besides letters and digits
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})?")
+#: What clients of stores, or URIs, may not read literally as a part of a name.
+_ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
 _SECRET = re.compile(  # signatures of object stores, and tokens
     r"([?&])(sig|signature|x-amz-signature|x-goog-signature|token|access_token)=[^&]*", re.IGNORECASE
 )
@@ -164,6 +166,11 @@ def file_uri(path: str) -> str:
 def readable_uri(uri: str) -> str:
     r"""Return a URI for messages: bytes of a name that are not UTF-8 appear as `\udcff`."""
     return uri if uri.isascii() else uri.encode("utf-8", "backslashreplace").decode()
+
+
+def is_odd(path: str) -> bool:
+    """Return whether a path in a store contains what its client may not read literally."""
+    return not path or _ODD.search(path) is not None
 
 
 def without_secret(uri: str) -> str:

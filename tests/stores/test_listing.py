@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from azure.storage.blob import BlobServiceClient
 
+from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.paged import PagedListing
 from airflow_provider_blockread.storage.listing.rules import NameRules
+from airflow_provider_blockread.storage.listing.upstream import named_files
 from tests.servers.listed import pages
 from tests.servers.putting import putter
 from tests.servers.store import Store
@@ -76,6 +80,29 @@ def test_a_name_that_the_client_takes_for_another_is_an_error(store: Store) -> N
         only = PagedListing(root, pages(stores, root, 3), NameRules(FileSource(root, pattern="/plain")))
 
         assert [version.path for version in only.files()] == [f"{root}/plain"]
+
+
+@pytest.mark.parametrize("name", ["moto", "azurite"])
+def test_so_is_one_that_is_a_root_or_named_upstream(request: pytest.FixtureRequest, name: str) -> None:
+    """The client would read another key instead, at the version that the name seems to say."""
+    store: Store = request.getfixturevalue(name)
+    bucket, odd = store.new_root(), "v?versionId=3" if name == "moto" else "v?versionid=3"
+    stores, put = store.stores(bucket), putter(store, bucket)
+    put("in/v", b"another")
+    uri = f"{bucket}/in/{odd}"
+    calls: list[Callable[[], object]] = [
+        lambda: list(list_files(stores, FileSource(uri), now_s=4e9)),
+        lambda: list(named_files(stores, FileSource(bucket), [uri])),
+        lambda: stores.stat(uri),
+        lambda: stores.open_read(uri),
+        lambda: stores.pinned(FileVersion(uri, 7, 0, "1")),
+        lambda: stores.remove(uri),
+    ]
+    for call in calls:
+        with pytest.raises(SourceError, match="takes this for another name"):
+            call()
+
+    assert stores.read_bytes(f"{bucket}/in/v") == b"another"
 
 
 TREE = [

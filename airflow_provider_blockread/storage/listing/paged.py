@@ -24,11 +24,12 @@ from airflow_provider_blockread.errors import (
     SourceError,
     TransientError,
 )
+from airflow_provider_blockread.storage.backends.shared.errors import misread
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 from airflow_provider_blockread.storage.listing.ahead import Ahead
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.patience import Patience
-from airflow_provider_blockread.storage.uris import canonical, child, readable_uri, without_secret
+from airflow_provider_blockread.storage.uris import canonical, child, is_odd, readable_uri
 
 _Answer = TypeVar("_Answer")
 _Section: TypeAlias = Ahead | Iterable[FileVersion]
@@ -38,9 +39,7 @@ NOT_UTF8 = r"re:.*[\udc80-\udcff].*"
 
 _AHEAD = 1500  # entries that may wait for the last folder being listed; for the one before it twice as many, and so on
 _MANY = 50  # average files per folder on a page, above which each folder is worth a request
-#: What clients of stores, or URIs, may not read literally as a part of a name.
-_ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
-#: The same in the segments of many names, each enclosed by `/`.
+#: What is odd in the segments of many names, each enclosed by `/`.
 _ODD_SIGN, _ODD_SEGMENTS = re.compile(r"[\x00-\x1f\x7f?#\\\udc80-\udcff]"), ("//", "/./", "/../")
 
 
@@ -166,7 +165,7 @@ class PagedListing:
         name, size, mtime_ns, etag, _ = entry
         uri = child(self._uri, name)
         require_text(uri, name)
-        if not name or _ODD.search(name):
+        if is_odd(name):
             self._require_address(uri, name)
         if size is None:
             if self._pages.folder_links and not self._ask(uri, lambda: self._may_follow(uri)):
@@ -181,11 +180,7 @@ class PagedListing:
         except (OptionsError, ValueError):
             meant = False
         if not meant:
-            msg = (
-                f"{without_secret(uri)!a}: the store's client takes this for another name, so it cannot be read; rename"
-                " or exclude it"
-            )
-            raise SourceError(msg)
+            raise misread(uri)
 
     def _open(self, folder: str, pool: ThreadPoolExecutor | None) -> Ahead:
         return Ahead(self._pages_of(folder), pool)

@@ -279,7 +279,7 @@ STORAGE_SIDE: list[Entry] = [
         "tests/storage/test_links.py::test_a_link_exchanged_after_the_plan_leads_nowhere",
     ),
     Remedy(
-        "storage/listing/paged.py",
+        "storage/backends/shared/errors.py",
         "takes this for another name",
         f"{STORES}::test_a_name_that_the_client_takes_for_another_is_renamed_or_excluded",
     ),

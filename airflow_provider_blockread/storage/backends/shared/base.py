@@ -84,6 +84,10 @@ class FsspecStore(Store):
         mapped = str(self._kind._strip_protocol(f"{uris.scheme_of(uri)}://{folder}{slash}{_NAME}"))  # noqa: SLF001 - as above
         return mapped.removesuffix(_NAME) + path
 
+    def addresses(self, path: str) -> bool:
+        """Return whether the file system reads a path as exactly that path."""
+        return bool(self.system._strip_protocol(path) == path)  # noqa: SLF001 - what its calls begin with
+
     def pages(self, path: str) -> Pages:
         """Return the listings below a path."""
         return FolderPages(self, path)
@@ -252,8 +256,7 @@ class FolderPages(Pages):
 
     def addresses(self, name: str) -> bool:
         """Return whether the file system reads the path of a name as exactly that name."""
-        path = self._root + name
-        return bool(self._store.system._strip_protocol(path) == path)  # noqa: SLF001 - what its calls begin with
+        return self._store.addresses(self._root + name)
 
 
 def entry_of(folder: str, info: Mapping[str, object]) -> Entry:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from airflow_provider_blockread.errors import BlockReadError, FileMissingError, SourceError, TransientError
+from airflow_provider_blockread.storage.uris import without_secret
 
 Kind = Literal["missing", "denied", "expired", "unaccepted", "archived", "throttled", "refused", "failed"]
 
@@ -244,4 +245,12 @@ def _denied(uri: str, word: str) -> BlockReadError:
     renew = "; renew its key, signature or token if that has expired" if word else ""
     return SourceError(
         f"{uri}: access denied{word}; give the account that runs this (or its connection) access{renew}, then retry"
+    )
+
+
+def misread(uri: str) -> BlockReadError:
+    """Return the error for a file whose name the store's client reads as another one."""
+    return SourceError(
+        f"{without_secret(uri)!a}: the store's client takes this for another name, so it cannot be read; rename or"
+        " exclude it"
     )

@@ -46,6 +46,11 @@ class ObjectStore(FsspecStore):
             if info["type"] == "file" and name.startswith(prefix) and "/" not in name:
                 yield name, cast("int", info["size"])
 
+    def addresses(self, path: str) -> bool:
+        """Return whether the client reads a path as exactly that bucket and key, and no version of another key."""
+        stripped = self.system._strip_protocol(path)  # noqa: SLF001 - what each of its calls begins with
+        return tuple(self.system.split_path(stripped)[:2]) == path.partition("/")[::2]
+
     @abstractmethod
     async def delete_object(self, path: str, etag: str) -> None:
         """Delete an object on the condition that it is this version."""
@@ -183,9 +188,7 @@ class ObjectPages(Pages):
 
     def addresses(self, name: str) -> bool:
         """Return whether the store's client reads the path of a name as exactly that key."""
-        path, key = f"{self._bucket}/{self._root}{name}", self._root + name
-        stripped = self._system._strip_protocol(path)  # noqa: SLF001 - what each of its calls begins with
-        return bool(tuple(self._system.split_path(stripped)[:2]) == (self._bucket, key))
+        return self._store.addresses(f"{self._bucket}/{self._root}{name}")
 
 
 def stands_for_folder(metadata: object) -> bool:
