@@ -82,7 +82,7 @@ def test_files_are_archived_and_come_back(landing: _Landing) -> None:
 
     window = get_window(landing.env.ledger, "w", landing.feed)
     if landing.root.startswith(("gs:", "abfs:")):
-        with pytest.raises(SourceError, match="every copy another version"):
+        with pytest.raises(SourceError, match="every copy a new version"):
             restore_files(landing.env, window)
         assert (landing.there(landing.root), landing.there(archive)) == ([], list(_FILES))
         return
@@ -191,6 +191,6 @@ def test_in_memory(tmp_path: Path) -> None:
     with pytest.raises(OptionsError, match="source's own listing"):
         pipe.clean("archive", "memory://cleaning/in/kept")
     assert pipe.clean("archive", "memory://cleaning/kept").files == 2
-    with pytest.raises(SourceError, match="every copy another version"):
+    with pytest.raises(SourceError, match="every copy a new version"):
         restore_files(pipe.env, get_window(pipe.env.ledger, "w", pipe.feed))
     pipe.close()
