@@ -25,7 +25,32 @@ _ANSWERED = re.compile(r"bytes (\d+)-(\d+)/")
 _TRIES = 3  # for a range whose answer is truncated
 
 
-class RangedFile(io.RawIOBase):
+class RemoteFile(io.RawIOBase):
+    """A file of a known size in a store, whose position is set without a request."""
+
+    def __init__(self, size: int, name: str) -> None:
+        self._size, self.name = size, name
+        self._position = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return the position."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Set the position, and return it, without a request."""
+        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        return self._position
+
+
+class RangedFile(RemoteFile):
     """A file as ranges of one version, several MiB at once; reads may come back short.
 
     Each range that is read directly after the previous one makes two more be prefetched, up to a limit. Thus a read
@@ -42,30 +67,13 @@ class RangedFile(io.RawIOBase):
     def __init__(
         self, fetch: Fetch, size: int, name: str, range_bytes: int = RANGE_BYTES, until: int | None = None
     ) -> None:
-        self._fetch, self._size, self.name, self._range = fetch, size, name, range_bytes
+        super().__init__(size, name)
+        self._fetch, self._range = fetch, range_bytes
         self._until = size if until is None else min(until, size)
-        self._position = 0
         self._kept, self._kept_at = b"", 0
         self._ahead: deque[tuple[int, Future[bytes]]] = deque()  # the next ranges, with their starts
         self._in_order = 0  # ranges that were read one after another
         self._pool: ThreadPoolExecutor | None = None
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Set the position, and return it, without fetching anything."""
-        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        return self._position
 
     def read(self, size: int | None = -1) -> bytes:
         """Return some bytes from the position on, or none at the end.

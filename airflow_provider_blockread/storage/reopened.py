@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO
 
 from airflow_provider_blockread.storage.patience import Patience
+from airflow_provider_blockread.storage.ranges import RemoteFile
 
 
-class ReopenedFile(io.RawIOBase):
+class ReopenedFile(RemoteFile):
     """A file whose reads are retried, each time with a new file of the store; reads may come back short.
 
     Args:
@@ -21,26 +21,9 @@ class ReopenedFile(io.RawIOBase):
     """
 
     def __init__(self, opened: Callable[[], BinaryIO], size: int, name: str) -> None:
-        self._open, self._size, self.name = opened, size, name
-        self._position = 0
+        super().__init__(size, name)
+        self._open = opened
         self._file: BinaryIO | None = None
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return True."""
-        return True
-
-    def tell(self) -> int:
-        """Return the position."""
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Set the position, and return it, without asking the store."""
-        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        return self._position
 
     def read(self, size: int | None = -1) -> bytes:
         """Return up to `size` bytes, or the rest.
