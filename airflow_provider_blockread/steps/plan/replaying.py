@@ -109,7 +109,8 @@ def _require_free(
     env: Environment, request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation
 ) -> None:
     """Refuse to fence another run that is at work, and to move the output of a command or another DAG's run."""
-    if request.run is None or request.run != latest.run:
+    is_own = request.run == latest.run if request.run is not None else request.clear_number > latest.clear_number
+    if not is_own:
         require_idle(env.ledger, latest, owner=request.owner)
     before, now = GenerationOptions.from_json(latest.options).sink.place, options.sink.place
     if before == now or (request.run is not None and latest.run is not None and _dag(request.run) == _dag(latest.run)):
