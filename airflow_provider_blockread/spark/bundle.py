@@ -6,10 +6,12 @@ package, and compiling it would take half a second. An interpreter of another ve
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import tempfile
 import zipfile
+from functools import cache
 from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path
 
@@ -22,18 +24,27 @@ _FOLDERS = ("options", "blocks", "records", "storage", "exchange", "sinks", "pro
 
 
 def write_bundle(folder: str) -> str:
-    """Write the zip into `folder` and return its path; its bytes depend only on the version and on Python's caches."""
+    """Write the zip into `folder` and return its path; all zips of a process are the same to the byte."""
     root = Path(airflow_provider_blockread.__file__).parent
     target = Path(folder) / f"airflow_provider_blockread-{airflow_provider_blockread.__version__}.zip"
     descriptor, temporary = tempfile.mkstemp(dir=folder, suffix=".zip.tmp")
-    with os.fdopen(descriptor, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bundle:
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(_content(root))
+    Path(temporary).replace(target)
+    return str(target)
+
+
+@cache
+def _content(root: Path) -> bytes:
+    # Made once: Python may cache more modules meanwhile, and Spark refuses a file of the same name with other bytes.
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as bundle:
         for source in sorted(path for part in _FILES + _FOLDERS for path in _modules(root / part)):
             name, text = source.relative_to(root.parent).as_posix(), source.read_bytes()
             bundle.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED, _LEVEL)
             if compiled := _compiled(source, text):
                 bundle.writestr(zipfile.ZipInfo(f"{name}c"), compiled, zipfile.ZIP_DEFLATED, _LEVEL)
-    Path(temporary).replace(target)
-    return str(target)
+    return content.getvalue()
 
 
 def _modules(path: Path) -> list[Path]:
