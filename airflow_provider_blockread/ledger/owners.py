@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 
 from airflow_provider_blockread.blocks.ids import digest
+
+#: Seconds without a heartbeat after which a planner or publisher counts as dead; a group's claim has its own limit.
+STALE_S = 120.0
 
 _PROCESS = re.compile(r"/(?P<pid>[1-9]\d{0,8})/(?P<place>[0-9a-f]{12})-(?P<began>\d+)$")
 _PLACE_DIGITS = 12
@@ -28,9 +31,11 @@ def process_owner(name: str) -> str:
     return f"{name}/{os.getpid()}" + ("" if began is None else f"/{_place()}-{began}")
 
 
-def is_live(owner: str, heartbeat_at: datetime | None, limit: datetime) -> bool:
+def is_live(owner: str | None, heartbeat_at: datetime | None, now: datetime, stale_after_s: float = STALE_S) -> bool:
     """Return whether an owner may be at work: its heartbeat is recent, and its process is not known to have ended."""
-    return heartbeat_at is not None and heartbeat_at >= limit and not _is_gone(owner)
+    if owner is None or heartbeat_at is None:
+        return False
+    return heartbeat_at >= now - timedelta(seconds=stale_after_s) and not _is_gone(owner)
 
 
 def _is_gone(owner: str) -> bool:

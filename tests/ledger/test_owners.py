@@ -57,7 +57,7 @@ def _process() -> Iterator[tuple[str, subprocess.Popen[str]]]:
 
 
 def _live(owner: str, *, age_s: float = 0.0) -> bool:
-    return is_live(owner, _NOW - timedelta(seconds=age_s), _NOW - timedelta(seconds=STALE_S))
+    return is_live(owner, _NOW - timedelta(seconds=age_s), _NOW, STALE_S)
 
 
 @pytest.fixture

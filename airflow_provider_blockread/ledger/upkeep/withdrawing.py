@@ -7,7 +7,7 @@ moved, in batches. `finished_at` is set last: after a crash, a repeated call con
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import UNFINISHED, forget_exclusions
 from airflow_provider_blockread.ledger.windows.parts import end_files, give_back, refuse_followed
-from airflow_provider_blockread.ledger.windows.progress import STALE_S, age
+from airflow_provider_blockread.ledger.windows.progress import age
 from airflow_provider_blockread.ledger.windows.replacing import give_back_versions
 from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
 
@@ -64,7 +64,7 @@ def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -
         _lock_window(connection, window_id)
         held = _found(connection, window_id)
         if held is None:
-            _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_S)
+            _refuse_unseen_or_live(connection, window_id, ledger.now())
             _refuse_state(connection, window_id, files or "excluded")
         else:
             _is_changed(connection, held, files)
@@ -112,7 +112,7 @@ def begin_undoing(ledger: Ledger, window_id: str, *, files: str | None, who: str
         held = _found(connection, window_id)
         if held is not None:
             return _changed(connection, held, files)
-        _refuse_unseen_or_live(connection, window_id, ledger.now(), STALE_S)
+        _refuse_unseen_or_live(connection, window_id, ledger.now())
         _refuse_state(connection, window_id, files or "excluded")
         if files == "pending":
             refuse_cleaned(connection, window_id)
@@ -223,15 +223,14 @@ def _refuse_shown(connection: Connection, window_id: str) -> None:
             raise StateError(msg)
 
 
-def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime, stale_after_s: float) -> None:
+def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime) -> None:
     rows = _lock_generations(connection, window_id)
     if not any(row.state in SHOWN for row in rows):
         msg = f"nothing of window {window_id} is published; use `blockread windows abandon {window_id}`"
         raise StateError(msg)
     for row in rows:
         beat = row.publish_heartbeat_at
-        limit = now - timedelta(seconds=stale_after_s)
-        if row.state in UNFINISHED and row.publish_owner is not None and is_live(row.publish_owner, beat, limit):
+        if row.state in UNFINISHED and is_live(row.publish_owner, beat, now):
             msg = (
                 f"window {window_id}: {row.publish_owner} is publishing generation {row.number}, last heartbeat"
                 f" {age(beat, now)}; wait for it, or stop it and retry when its heartbeat is stale"

@@ -7,7 +7,7 @@ that was wrongly considered dead does no harm when it wakes up.
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, case, exists, or_, select
@@ -45,7 +45,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
         if _is_done(ref, group, generation.state, clear_number):
             return None
         _refuse_zombie(ref, group, owner, clear_number)
-        _refuse_foreign(ref, group, owner, now - timedelta(seconds=stale_after_s), now)
+        _refuse_foreign(ref, group, owner, now, stale_after_s)
         if group.state == "done" or generation.state != "reading":
             reopen_generation(connection, ref.window, ref.generation)
         change = {
@@ -243,10 +243,11 @@ def _refuse_zombie(ref: GroupRef, group: Row[Any], owner: str, clear_number: int
         raise FencedError(msg)
 
 
-def _refuse_foreign(ref: GroupRef, group: Row[Any], owner: str, limit: datetime, now: datetime) -> None:
-    if group.state == "running" and group.owner != owner and is_live(group.owner, group.heartbeat_at, limit):
+def _refuse_foreign(ref: GroupRef, group: Row[Any], owner: str, now: datetime, stale_after_s: float) -> None:
+    beat = group.heartbeat_at
+    if group.state == "running" and group.owner != owner and is_live(group.owner, beat, now, stale_after_s):
         msg = (
-            f"{ref}: {group.owner} is running it, last heartbeat {age(group.heartbeat_at, now)}; "
+            f"{ref}: {group.owner} is running it, last heartbeat {age(beat, now)}; "
             "wait for it, or stop it and retry when its heartbeat is stale"
         )
         raise OwnedError(msg)

@@ -8,7 +8,7 @@ other key of the feed is planned next.
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Self
 
 from sqlalchemy import Connection, Row, func, select
@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.schema.tables import feeds, files, window
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import insert_generation, insert_groups
 from airflow_provider_blockread.ledger.windows.parts import take_parts
-from airflow_provider_blockread.ledger.windows.progress import STALE_S, age
+from airflow_provider_blockread.ledger.windows.progress import age
 
 
 class Planner:
@@ -177,14 +177,14 @@ def claim_window(
 
 def release_stale_plans(ledger: Ledger, feed: str, *, owner: str = "") -> int:
     """Give back the files of planners that died, and of this owner's own earlier tries; return how many plans."""
-    limit, released = _stale_before(ledger.now()), 0
+    now, released = ledger.now(), 0
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
         query = select(windows).where(windows.c.feed_id == feed_id, windows.c.state == "planning")
         found = connection.execute(query).all()
     for row in found:
         own = row.owner == owner
-        if not own and is_live(row.owner, row.heartbeat_at, limit):
+        if not own and is_live(row.owner, row.heartbeat_at, now):
             continue
         # Take the window over before emptying it: otherwise its planner could wake up and take more files.
         held = [windows.c.id == row.id, windows.c.epoch == row.epoch, windows.c.state == "planning"]
@@ -199,10 +199,6 @@ def release_stale_plans(ledger: Ledger, feed: str, *, owner: str = "") -> int:
     return released
 
 
-def _stale_before(now: datetime) -> datetime:
-    return now - timedelta(seconds=STALE_S)
-
-
 def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
     if held.state == "empty":
         return
@@ -211,7 +207,7 @@ def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
         since = held.created_at.isoformat()
         msg = f"{place} is {held.state} since {since}, planned by {held.owner}; plan again, to continue with it"
         raise PlanConflictError(msg)
-    if held.owner != owner and is_live(held.owner, held.heartbeat_at, _stale_before(now)):
+    if held.owner != owner and is_live(held.owner, held.heartbeat_at, now):
         beat = age(held.heartbeat_at, now)
         msg = f"{place}: {held.owner} is planning it, last heartbeat {beat}; wait, then plan again"
         raise PlanConflictError(msg)
@@ -220,7 +216,7 @@ def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
 def _refuse_busy(connection: Connection, feed_id: int, key: str, now: datetime) -> None:
     others = (windows.c.feed_id == feed_id, windows.c.state == "planning", windows.c.key != key)
     for row in connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*others)):
-        if is_live(row.owner, row.heartbeat_at, _stale_before(now)):
+        if is_live(row.owner, row.heartbeat_at, now):
             msg = f"feed {row.feed}: {row.owner} is planning window {row.key!r}; plan again when it is done"
             raise PlannerBusyError(msg)
 

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from sqlalchemy import Connection, and_, case, func, select, tuple_
 
 from airflow_provider_blockread.errors import OwnedError
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
-from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.owners import STALE_S, is_live
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, value_from, window_from
 from airflow_provider_blockread.ledger.schema.tables import feeds, generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
-
-#: Seconds without a heartbeat after which a planner or publisher counts as dead; a group's claim has its own limit.
-STALE_S = 120.0
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _BATCH = 500  # windows per statement
@@ -69,9 +66,7 @@ class _Sign:
     stale_after_s: float = STALE_S
 
     def is_live(self, now: datetime) -> bool:
-        return self.owner is not None and is_live(
-            self.owner, self.heartbeat_at, now - timedelta(seconds=self.stale_after_s)
-        )
+        return is_live(self.owner, self.heartbeat_at, now, self.stale_after_s)
 
 
 def group_progress(group: Group, now: datetime) -> Progress:
@@ -126,19 +121,15 @@ def require_idle(ledger: Ledger, generation: Generation, *, owner: str) -> None:
     if generation.state not in UNFINISHED_STATES:
         return
     now, mine = ledger.now(), (groups.c.window_id == generation.window, groups.c.generation == generation.number)
+    readers = select(groups.c.owner, groups.c.heartbeat_at, groups.c.stale_after_s)
     with ledger.reading() as connection:
-        rows = connection.execute(select(groups).where(*mine, groups.c.state == "running")).all()
-    publisher = _Sign(
-        state=generation.state,
-        owner=generation.publish_owner,
-        heartbeat_at=generation.publish_heartbeat_at,
-        finished_at=None,
-    )
-    for sign in (publisher, *(value_from(_Sign, row) for row in rows)):
-        if sign.owner != owner and sign.is_live(now):
+        rows = connection.execute(readers.where(*mine, groups.c.state == "running")).all()
+    publisher = (generation.publish_owner, generation.publish_heartbeat_at, STALE_S)
+    for other, beat, stale_after_s in (publisher, *rows):
+        if other != owner and is_live(other, beat, now, stale_after_s):
             msg = (
-                f"window {generation.window}: {sign.owner} is at work on generation {generation.number}, last heartbeat"
-                f" {age(sign.heartbeat_at, now)}; wait for it, or stop it and retry when its heartbeat is stale"
+                f"window {generation.window}: {other} is at work on generation {generation.number}, last heartbeat"
+                f" {age(beat, now)}; wait for it, or stop it and retry when its heartbeat is stale"
             )
             raise OwnedError(msg)
 
@@ -157,8 +148,7 @@ def age(heartbeat_at: datetime | None, now: datetime) -> str:
 def _of_window(window: Window, newest: Generation | None, signs: Sequence[_Sign], now: datetime) -> Progress:
     if window.state == "open" and newest is not None:
         return _of_generation(newest, signs, now)
-    planner = _Sign(state="planning", owner=window.owner, heartbeat_at=window.heartbeat_at, finished_at=None)
-    stalled = window.state == "planning" and not planner.is_live(now)
+    stalled = window.state == "planning" and not is_live(window.owner, window.heartbeat_at, now)
     return Progress(state="stalled" if stalled else window.state, last_sign_at=window.heartbeat_at, seen_at=now)
 
 
@@ -177,10 +167,7 @@ def _word(newest: Generation, signs: Sequence[_Sign], now: datetime) -> str:
         return newest.state
     if newest.publish_owner is not None:
         at_work = "publishing" if newest.state in {"proven", "publishing"} and newest.mode == "write" else "proving"
-        publisher = _Sign(
-            state=at_work, owner=newest.publish_owner, heartbeat_at=newest.publish_heartbeat_at, finished_at=None
-        )
-        return at_work if publisher.is_live(now) else "stalled"
+        return at_work if is_live(newest.publish_owner, newest.publish_heartbeat_at, now) else "stalled"
     if newest.error is not None:  # even if it is half published
         return "failed"
     states = {sign.state for sign in signs} if newest.state == "reading" else set()

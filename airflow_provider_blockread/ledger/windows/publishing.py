@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, case, func, select
@@ -59,7 +59,7 @@ def claim_publication(
         if row.state == "superseded":
             msg = f"{held}: {OVERTAKEN}; clear the run from its plan on"
             raise StateError(msg)
-        _refuse_foreign(held, row, now - timedelta(seconds=stale_after_s), now)
+        _refuse_foreign(held, row, now, stale_after_s)
         _refuse_undone(connection, held, now)
         claim = replace(held, epoch=held.epoch + 1, state="reading" if row.state == "failed" else row.state)
         change = {
@@ -191,9 +191,9 @@ def _update(connection: Connection, held: Publication, states: tuple[str, ...], 
     return connection.execute(generations.update().where(*mine).values(change)).rowcount == 1
 
 
-def _refuse_foreign(held: Publication, row: Row[Any], limit: datetime, now: datetime) -> None:
+def _refuse_foreign(held: Publication, row: Row[Any], now: datetime, stale_after_s: float) -> None:
     beat = row.publish_heartbeat_at
-    if row.publish_owner not in {None, held.owner} and is_live(row.publish_owner, beat, limit):
+    if row.publish_owner != held.owner and is_live(row.publish_owner, beat, now, stale_after_s):
         msg = (
             f"{held}: {row.publish_owner} is publishing it, last heartbeat {age(beat, now)}; "
             "wait for it, or stop it and retry when its heartbeat is stale"

@@ -11,11 +11,11 @@ import pytest
 
 from airflow_provider_blockread.errors import PlanConflictError
 from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.owners import STALE_S
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows import planning
 from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups
 from airflow_provider_blockread.ledger.windows.planning import find_window, release_stale_plans
-from airflow_provider_blockread.ledger.windows.progress import STALE_S
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
 from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, close_empty_window, freeze_window, open_window, pending, plan, version

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError
 from airflow_provider_blockread.ledger.model import Claim, Publication, Window
-from airflow_provider_blockread.ledger.owners import process_owner
+from airflow_provider_blockread.ledger.owners import STALE_S, process_owner
 from airflow_provider_blockread.ledger.store import Ledger, utc_now
 from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_abandoning
 from airflow_provider_blockread.ledger.windows.generations import list_groups, start_generation
@@ -21,7 +21,6 @@ from airflow_provider_blockread.ledger.windows.groups import claim_group, comple
 from airflow_provider_blockread.ledger.windows.journal import confirm_entries, journal
 from airflow_provider_blockread.ledger.windows.planning import claim_window
 from airflow_provider_blockread.ledger.windows.progress import (
-    STALE_S,
     age,
     group_progress,
     window_progress,
