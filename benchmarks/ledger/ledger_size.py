@@ -177,7 +177,7 @@ def _pruning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
 
 
 def _prune(place: _Vacuumed, bound: Bound) -> None:
-    for window in old_windows(place.ledger, bound, after="", limit=1000):
+    for window in old_windows(place.ledger, bound):
         begin_pruning(place.ledger, window.id, bound)
         drop_detail(place.ledger, window.id)
         finish_pruning(place.ledger, window.id)

@@ -31,6 +31,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import insert_groups, lock_window
 from airflow_provider_blockread.ledger.windows.replacing import lock_feed_of
 
+_PAGE = 1000  # windows held at once
 _FEW_STRETCHES = 1000
 _FILES_A_STRETCH = 4  # a quarter of what a listing makes of them
 _TAKEN_COLUMNS = ("feed_id", "path_digest", "version_digest", "state")
@@ -69,32 +70,19 @@ def prunable(ledger: Ledger, bound: Bound, *, limit: int) -> Prunable:
     return Prunable(windows=int(count), files=int(total or 0), first=found)
 
 
-def old_windows(ledger: Ledger, bound: Bound, *, after: str, limit: int) -> list[Window]:
-    """Return the windows that are old or half pruned, ordered by id: up to `limit` windows after the id `after`."""
-    query = _old(bound).where(windows.c.id > after).order_by(windows.c.id).limit(limit)
-    with ledger.reading() as connection:
-        return [window_from(row) for row in connection.execute(query)]
+def old_windows(ledger: Ledger, bound: Bound) -> Iterator[Window]:
+    """Yield the windows that are old or half pruned."""
+    return _by_page(ledger, _old(bound))
 
 
-def settled_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int) -> list[Window]:
-    """Return published windows without work in progress, ordered by id: up to `limit` windows after the id `after`."""
-    query = (
-        select(*WINDOW_COLUMNS).join(feeds).where(windows.c.pruned_at.is_(None), _is_settled(), windows.c.id > after)
-    )
-    if feed is not None:
-        query = query.where(feeds.c.name == feed)
-    with ledger.reading() as connection:
-        return [window_from(row) for row in connection.execute(query.order_by(windows.c.id).limit(limit))]
+def settled_windows(ledger: Ledger, feed: str | None) -> Iterator[Window]:
+    """Yield published windows without work in progress, of this feed or of all."""
+    return _by_page(ledger, _of_feed(feed).where(windows.c.pruned_at.is_(None), _is_settled()))
 
 
-def unopened_windows(ledger: Ledger, feed: str | None, *, after: str, limit: int) -> list[Window]:
-    """Return empty windows with a manifest, whose planner died or gave up, by id: up to `limit` after `after`."""
-    left = (windows.c.state == "empty", windows.c.manifest_uri != "", windows.c.id > after)
-    query = select(*WINDOW_COLUMNS).join(feeds).where(*left)
-    if feed is not None:
-        query = query.where(feeds.c.name == feed)
-    with ledger.reading() as connection:
-        return [window_from(row) for row in connection.execute(query.order_by(windows.c.id).limit(limit))]
+def unopened_windows(ledger: Ledger, feed: str | None) -> Iterator[Window]:
+    """Yield empty windows with a manifest, whose planner died or gave up, of this feed or of all."""
+    return _by_page(ledger, _of_feed(feed).where(windows.c.state == "empty", windows.c.manifest_uri != ""))
 
 
 @contextmanager
@@ -199,15 +187,31 @@ def drop_stretches(ledger: Ledger) -> int:
     return dropped
 
 
+def _by_page(ledger: Ledger, wanted: Select[Any]) -> Iterator[Window]:
+    """Yield windows by id, page by page, so that no cursor stays open while the caller processes them."""
+    query, last = wanted.order_by(windows.c.id).limit(_PAGE), ""
+    while True:
+        with ledger.reading() as connection:
+            page = [window_from(row) for row in connection.execute(query.where(windows.c.id > last))]
+        if not page:
+            return
+        yield from page
+        last = page[-1].id
+
+
+def _of_feed(feed: str | None) -> Select[Any]:
+    query = select(*WINDOW_COLUMNS).join(feeds)
+    return query if feed is None else query.where(feeds.c.name == feed)
+
+
 def _old(bound: Bound) -> Select[Any]:
     """Return the query for the windows that `begin_pruning` would accept."""
     place = func.row_number().over(partition_by=windows.c.feed_id, order_by=windows.c.sequence.desc())
     shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
     ranked = select(windows.c.id, place.label("place")).where(shown).subquery()
-    query = select(*WINDOW_COLUMNS).join(feeds).outerjoin(ranked, ranked.c.id == windows.c.id)
+    query = _of_feed(bound.feed).outerjoin(ranked, ranked.c.id == windows.c.id)
     fit = or_(and_(ranked.c.place > bound.keep, _is_settled(bound)), _is_given_up(bound))
-    query = query.where(or_(and_(fit, windows.c.pruned_at.is_(None)), _HALF_PRUNED))
-    return query if bound.feed is None else query.where(feeds.c.name == bound.feed)
+    return query.where(or_(and_(fit, windows.c.pruned_at.is_(None)), _HALF_PRUNED))
 
 
 def _is_settled(bound: Bound | None = None) -> ColumnElement[bool]:

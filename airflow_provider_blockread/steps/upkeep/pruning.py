@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -45,7 +45,6 @@ from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.separation import drop_torn_marks
 from airflow_provider_blockread.storage import uris
 
-_PAGE = 1000  # windows held at once
 _SHOWN = 20  # windows that an intent names
 _GENERATION = re.compile(r"g(\d+)")
 _OVER = (*FINISHED, "superseded")  # states of a generation that is no longer read
@@ -110,7 +109,7 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
     intents = [window_intent(w, f"its detail goes; {only.format(plural(w.files, 'file'))}") for w in found.first]
     old = {window.id for window in found.first} if found.windows <= _SHOWN else None
     unreached, leftovers = _Unreached(), 0
-    for window in _pages(env, request.feed, settled_windows):
+    for window in settled_windows(env.ledger, request.feed):
         folders = 0
         if old is None or window.id not in old:
             with unreached.skipping(window):
@@ -118,7 +117,7 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
         leftovers += folders
         if folders and len(intents) < _SHOWN:
             intents.append(window_intent(window, f"{plural(folders, 'leftover folder')} of its attempts to clear"))
-    for window in _pages(env, request.feed, unopened_windows):
+    for window in unopened_windows(env.ledger, request.feed):
         leftovers += 1
         if len(intents) < _SHOWN:
             intents.append(window_intent(window, "the folder of a plan that was not completed is removed"))
@@ -173,18 +172,18 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
     bound, unreached = request.bound(env), _Unreached()
     pruned = files = leftovers = 0
     feeds: set[str] = set()  # their folders
-    for window in _pages(env, bound, old_windows):
+    for window in old_windows(env.ledger, bound):
         with unreached.skipping(window):
             if begin_pruning(env.ledger, window.id, bound):
                 files += _prune(env, window, keep_manifest=request.keep_manifests)
                 pruned += 1
                 feeds.add(uris.parent(uris.parent(window.manifest_uri)))
-    for window in _pages(env, request.feed, settled_windows):
+    for window in settled_windows(env.ledger, request.feed):
         with unreached.skipping(window):
             for folder in _leftovers(env, window):
                 env.stores.remove_folder(folder)
                 leftovers += 1
-    for window in _pages(env, request.feed, unopened_windows):
+    for window in unopened_windows(env.ledger, request.feed):
         with unreached.skipping(window):
             leftovers += _clear_unopened(env, window)
     for folder in feeds:
@@ -228,14 +227,6 @@ class _Unreached:
             rest = "Everything else is pruned; fix the cause and repeat the command: these windows are tried again"
             msg = f"prune: some work areas are left: {'; '.join([*self.lines(), rest])}"
             raise type(error)(msg) from error
-
-
-def _pages(env: Environment, which: object, windows: Callable[..., list[Window]]) -> Iterator[Window]:
-    """Yield the windows that a query of the ledger finds, page by page."""
-    last = ""
-    while page := windows(env.ledger, which, after=last, limit=_PAGE):
-        yield from page
-        last = page[-1].id
 
 
 def _clear_unopened(env: Environment, window: Window) -> int:

@@ -85,7 +85,7 @@ def test_identities_are_left(ledger: Ledger, clock: Clock, old: Window, monkeypa
     assert (again.new, again.returned, again.modified) == (1, 0, 0)
     assert record_files(ledger, FEED, [version("a", mtime_ns=9)], complete=False).ignored == 1
     assert record_files(ledger, FEED, [version("c", mtime_ns=9)], complete=False).modified == 1
-    assert old_windows(ledger, bound(clock), after="", limit=5) == []
+    assert list(old_windows(ledger, bound(clock))) == []
 
 
 def test_what_is_at_work_is_not_old(ledger: Ledger, clock: Clock, old: Window) -> None:
@@ -94,12 +94,12 @@ def test_what_is_at_work_is_not_old(ledger: Ledger, clock: Clock, old: Window) -
     assert not begin_pruning(ledger, old.id, bound(clock))
     read_all(ledger, old, 2, clear_number=1)
     mark_failed(ledger, committer(ledger, old, 2), "no")
-    assert [window.id for window in old_windows(ledger, bound(clock), after="", limit=5)] == [old.id]
+    assert [window.id for window in old_windows(ledger, bound(clock))] == [old.id]
     start_generation(ledger, old.id, options={}, mode="write", clear_number=2)
     assert not begin_pruning(ledger, old.id, bound(clock))
     assert open_window(ledger, "new", ["d"])
     clock.pass_seconds(9 * 86_400)
-    assert old_windows(ledger, bound(clock), after="", limit=5) == []
+    assert list(old_windows(ledger, bound(clock))) == []
 
 
 def test_newest_windows_are_kept(ledger: Ledger, clock: Clock, old: Window) -> None:
@@ -109,10 +109,10 @@ def test_newest_windows_are_kept(ledger: Ledger, clock: Clock, old: Window) -> N
     given_up = open_window(ledger, "given up", ["d"])
     finish_withdrawal(ledger, begin_abandoning(ledger, given_up.id, who="me"))
     clock.pass_seconds(2 * 86_400)
-    assert [w.id for w in old_windows(ledger, bound(clock, keep=1), after="", limit=5)] == [given_up.id]
+    assert [w.id for w in old_windows(ledger, bound(clock, keep=1))] == [given_up.id]
 
     publish(ledger, open_window(ledger, "new", ["e"]))
-    found = old_windows(ledger, bound(clock, keep=1), after="", limit=5)
+    found = old_windows(ledger, bound(clock, keep=1))
     assert {w.id for w in found} == {given_up.id, old.id}
 
 
@@ -120,9 +120,9 @@ def test_a_plan_that_came_to_nothing_is_cleared_once(ledger: Ledger) -> None:
     """An empty window says where its planner was about to write; not while a person plans it, nor when it is gone."""
     with claim_window(ledger, FEED, "k", owner="planner") as planner:
         planner.announce("file:///area/k/manifest.parquet")
-        assert unopened_windows(ledger, None, after="", limit=5) == []
-    (left,) = unopened_windows(ledger, FEED, after="", limit=5)
-    assert (left.id, unopened_windows(ledger, "other", after="", limit=5)) == (planner.window, [])
+        assert list(unopened_windows(ledger, None)) == []
+    (left,) = unopened_windows(ledger, FEED)
+    assert (left.id, list(unopened_windows(ledger, "other"))) == (planner.window, [])
     with claim_window(ledger, FEED, "k", owner="planner"), clearing_unopened(ledger, left) as unopened:
         assert not unopened
     with pytest.raises(PrunedError), clearing_unopened(ledger, left):
@@ -130,7 +130,7 @@ def test_a_plan_that_came_to_nothing_is_cleared_once(ledger: Ledger) -> None:
     with clearing_unopened(ledger, left) as unopened:
         assert unopened
 
-    assert unopened_windows(ledger, FEED, after="", limit=5) == []
+    assert list(unopened_windows(ledger, FEED)) == []
 
 
 def test_a_generation_needs_its_plan(ledger: Ledger, clock: Clock, old: Window) -> None:
