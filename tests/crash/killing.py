@@ -71,7 +71,7 @@ UNREACHED = {
     "statement:ledger.upkeep.retention.prunable/2": _TOLD,
     "statement:ledger.windows.exclusions.excluded_sums/1": _TOLD,
     "statement:ledger.windows.selection.late_files/1": _TOLD,
-    "statement:ledger.windows.selection.late_files/2": _TOLD,
+    "statement:ledger.windows.selection._counted_once/1": _TOLD,
     "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,
     "store:exchange.progress.TaskProgress.add/1": _SHOWN,
     "store:exchange.progress.TaskProgress.remove/1": _SHOWN,

@@ -12,7 +12,6 @@ from airflow_provider_blockread.ledger.overview.calendar import feed_days
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import find_files, left_out_files, waiting_files
 from airflow_provider_blockread.ledger.overview.health import ledger_health
-from airflow_provider_blockread.ledger.overview.late import late_files_of
 from airflow_provider_blockread.ledger.overview.window import file_pieces, files_called, named_files
 from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
 from airflow_provider_blockread.ledger.schema.tables import files
@@ -113,12 +112,17 @@ def test_late_files_of_many_feeds_are_found_at_once(ledger: Ledger) -> None:
     asked: list[str] = []
     with ledger.reading() as connection:
         event.listen(connection.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
-    found = late_files_of(ledger, list(numbers.values()))
+    found = late_files(ledger, list(numbers.values()))
 
     assert sum(one.startswith("SELECT") for one in asked) == 2
-    assert found == {numbers[feed]: late_files(ledger, feed, (0, 0)) for feed in feeds_}
-    assert found[numbers[FEED]].files == 10
-    assert late_files_of(ledger, []) == {}
+    assert {feed: (found[numbers[feed]].files, *found[numbers[feed]].windows) for feed in feeds_} == {
+        FEED: (10, "00", "whole", "10"),
+        "second": (8, "00", "10", "20"),
+        "third": (6, "00", "whole", "10"),
+        "none": (0,),
+    }
+    assert all(late_files(ledger, [number]) == {number: found[number]} for number in numbers.values())
+    assert late_files(ledger, []) == {}
 
 
 def test_late_files_are_those_of_intervals_that_are_planned(ledger: Ledger) -> None:

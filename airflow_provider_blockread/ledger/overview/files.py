@@ -24,12 +24,7 @@ from airflow_provider_blockread.ledger.schema.tables import (
 )
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, replacements
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.selection import (
-    PLANNED_STATES,
-    Interval,
-    lies_in,
-    merged_intervals,
-)
+from airflow_provider_blockread.ledger.windows.selection import lies_in, merged_intervals, planned_intervals
 
 SEARCHED_FILES = 200_000
 """Files whose paths one search checks."""
@@ -137,7 +132,7 @@ def waiting_files(
         query = query.where(tuple_(*order) > after)
     with ledger.reading() as connection:
         if late:
-            ranges = merged_intervals(_planned(connection, feed))[-_MOST_RANGES:]
+            ranges = merged_intervals(planned_intervals(connection, feed))[-_MOST_RANGES:]
             query = query.where(or_(false(), *(lies_in(interval) for interval in ranges)))
         return [WaitingFile(*row) for row in connection.execute(query.order_by(*order).limit(limit))]
 
@@ -230,12 +225,6 @@ def _replacing(window: str, file: int) -> Select[Any]:
     same = and_(generations.c.window_id == replacements.c.window_id, generations.c.number == replacements.c.generation)
     query = select(func.min(generations.c.created_at)).select_from(replacements).join(generations, same)
     return query.where(replacements.c.window_id == window, replacements.c.new_file == file)
-
-
-def _planned(connection: Connection, feed: int) -> list[Interval]:
-    query = select(windows.c.interval_start_ns, windows.c.interval_end_ns).where(windows.c.feed_id == feed)
-    planned = (windows.c.state.in_(PLANNED_STATES), windows.c.interval_start_ns.is_not(None))
-    return [(start, end) for start, end in connection.execute(query.where(*planned))]
 
 
 def _windows_of(connection: Connection, ids: Sequence[str]) -> Sequence[Any]:

@@ -6,8 +6,9 @@ limits of that window left it out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import chain, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -43,7 +44,7 @@ _ORDER = (files.c.time_ns, files.c.path, files.c.id)
 _COLUMNS = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag, files.c.time_ns)
 _TIME = 5  # the column of the time, followed by those of a part
 #: Windows in these states take no more files of their interval.
-PLANNED_STATES = ("open", "empty", "abandoned")
+_PLANNED = windows.c.state.in_(("open", "empty", "abandoned"))
 _WAITS: ColumnElement[bool] = literal_column("files.state = 'pending'")  # `IS_PENDING` beside another `state`
 _HOLDS = and_(windows.c.interval_start_ns <= files.c.time_ns, files.c.time_ns < windows.c.interval_end_ns)
 _SHOWN = 3  # intervals that a message names
@@ -87,7 +88,7 @@ def pending_files(
                 msg = f"feed {feed}: select='interval' needs a run with a data interval; use select='arrival' here"
                 raise OptionsError(msg)
             own = interval_ns
-            planned = _planned_intervals(connection, feed_id) if selection.late == "next" else []
+            planned = planned_intervals(connection, feed_id) if selection.late == "next" else []
             ranges = [*merged_intervals([interval_ns, *planned])]
     # A listing applies both bounds to files, but paths from upstream are not a listing of files that already wait.
     query = _COLUMNS.where(files.c.feed_id == feed_id, _WAITS, files.c.part_next_offset.is_(None))
@@ -103,27 +104,45 @@ def pending_files(
     return within(selection.limits, cuts, _with_lateness(found, own))
 
 
-def late_files(ledger: Ledger, feed: str, interval_ns: Interval) -> LateFiles:
-    """Return the files that wait in already planned intervals, except this one."""
+def late_files(ledger: Ledger, feeds: Collection[int], *, besides: Interval | None = None) -> dict[int, LateFiles]:
+    """Return the files of each of these feeds that wait in planned intervals, except those of the interval `besides`.
+
+    This takes one statement for all feeds, or two if intervals overlap.
+    """
+    interval = (windows.c.feed_id, windows.c.interval_start_ns, windows.c.interval_end_ns)
+    waits = _WAITS if besides is None else and_(_WAITS, ~lies_in(besides))
+    # Counted per interval from the index: a join might compare every window with every waiting file. The window of an
+    # interval sorts before its further windows.
+    mine = select(func.count()).select_from(files).where(files.c.feed_id == windows.c.feed_id, waits, _HOLDS)
+    held = mine.correlate(windows).scalar_subquery()
+    planned = (windows.c.feed_id.in_(feeds), _PLANNED, windows.c.interval_start_ns.is_not(None))
+    query = select(*interval, func.min(windows.c.key), held).where(*planned).group_by(*interval).order_by(*interval)
+    keys: dict[int, list[str]] = defaultdict(list)
+    intervals: dict[int, list[Interval]] = defaultdict(list)
+    counts: dict[int, int] = defaultdict(int)
     with ledger.reading() as connection:
-        feed_id = find_feed(connection, feed)
-        waits = (files.c.feed_id == feed_id, _WAITS, ~lies_in(interval_ns))
-        interval = (windows.c.interval_start_ns, windows.c.interval_end_ns)
-        # Counted per interval from the index: a join might compare every window with every waiting file. The window of
-        # an interval sorts before its further windows.
-        held = select(func.count()).select_from(files).where(*waits, _HOLDS).correlate(windows).scalar_subquery()
-        query = select(*interval, func.min(windows.c.key), held.label("files")).where(
-            windows.c.feed_id == feed_id, windows.c.state.in_(PLANNED_STATES), windows.c.interval_start_ns.is_not(None)
-        )
-        found = [row for row in connection.execute(query.group_by(*interval).order_by(*interval)) if row.files]
-        if not found:
-            return LateFiles()
-        # Intervals may overlap, but each file counts once.
-        count = 0
-        for ranges in batched(merged_intervals([(start, end) for start, end, *_ in found]), _RANGES):
-            within_them = or_(*(lies_in(one) for one in ranges))
-            count += connection.scalar(select(func.count()).select_from(files).where(*waits, within_them)) or 0
-        return LateFiles(files=count, windows=tuple(key for _, _, key, _ in found[:_SHOWN]))
+        for feed, start, end, key, number in connection.execute(query):
+            if number:
+                keys[feed].append(key)
+                intervals[feed].append((start, end))
+                counts[feed] += number
+        overlapping = {feed: found for feed, found in intervals.items() if any(a[1] > b[0] for a, b in pairwise(found))}
+        counts |= _counted_once(connection, overlapping, waits)
+    return {feed: LateFiles(files=counts[feed], windows=tuple(keys[feed][:_SHOWN])) for feed in feeds}
+
+
+def _counted_once(
+    connection: Connection, intervals: Mapping[int, list[Interval]], waits: ColumnElement[bool]
+) -> dict[int, int]:
+    """Return how many files wait in overlapping intervals, counting each file once."""
+    found: dict[int, int] = defaultdict(int)
+    ranges = [(feed, one) for feed, of_feed in intervals.items() for one in merged_intervals(of_feed)]
+    for some in batched(ranges, _RANGES):
+        inside = or_(*(and_(files.c.feed_id == feed, lies_in(one)) for feed, one in some))
+        query = select(files.c.feed_id, func.count()).where(waits, inside).group_by(files.c.feed_id)
+        for feed, number in connection.execute(query):
+            found[feed] += number
+    return found
 
 
 def window_files(ledger: Ledger, window_id: str, *, order: str) -> Iterator[PendingFile]:
@@ -146,12 +165,11 @@ def _rests(feed_id: int | None) -> Select[Any]:
     return query.where(windows.c.feed_id == feed_id, windows.c.state == "open", files.c.state == "pending")
 
 
-def _planned_intervals(connection: Connection, feed_id: int | None) -> list[Interval]:
+def planned_intervals(connection: Connection, feed_id: int | None) -> list[Interval]:
     """Return the intervals of the feed's planned windows in which files still wait."""
     waiting = exists().where(files.c.feed_id == feed_id, _WAITS, _HOLDS)
-    query = select(windows.c.interval_start_ns, windows.c.interval_end_ns).where(
-        windows.c.feed_id == feed_id, windows.c.state.in_(PLANNED_STATES), waiting
-    )
+    intervals = select(windows.c.interval_start_ns, windows.c.interval_end_ns)
+    query = intervals.where(windows.c.feed_id == feed_id, _PLANNED, waiting)
     return [(start, end) for start, end in connection.execute(query)]
 
 

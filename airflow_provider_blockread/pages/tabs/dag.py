@@ -12,7 +12,7 @@ from starlette.responses import Response
 from airflow_provider_blockread.ledger.model import LateFiles
 from airflow_provider_blockread.ledger.overview.calendar import Day, feed_days
 from airflow_provider_blockread.ledger.overview.feeds import FeedSums, feeds_at_a_glance
-from airflow_provider_blockread.ledger.overview.late import late_files_of
+from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.conditions import Condition, condition_of
 from airflow_provider_blockread.pages.display.strips import Placed, Segment, strip
@@ -65,7 +65,7 @@ def show(visit: Visit) -> Response:
         ]
         seen = [(sums, ref) for sums, ref in found if visit.may_see(ref)]
         numbers, now = [ref.id for _, ref in seen], env.ledger.now()
-        days, late = feed_days(env.ledger, numbers, DAYS), late_files_of(env.ledger, numbers)
+        days, late = feed_days(env.ledger, numbers, DAYS), late_files(env.ledger, numbers)
         runs = visit.site.schedules.next_runs(frozenset().union(*(sums.dags for sums, _ in seen)))
         for sums, ref in seen:
             of_days, upcoming = tuple(days[ref.id]), next_window(sums, runs)

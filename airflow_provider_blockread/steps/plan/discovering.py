@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles
@@ -43,7 +44,8 @@ def find_late(env: Environment, request: PlanRequest) -> LateFiles:
     """Return the files that wait in intervals planned before the files arrived, and that this window does not take."""
     if request.interval_ns is None or request.selection.late == "next":
         return LateFiles()
-    return late_files(env.ledger, request.feed, request.interval_ns)
+    feed = require_feed(env.ledger, request.feed)
+    return late_files(env.ledger, [feed], besides=request.interval_ns)[feed]
 
 
 def left_out(found: Discovered, late: LateFiles) -> dict[str, int]:

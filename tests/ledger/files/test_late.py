@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_blockread.ledger.feeds import open_feed
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import LateFiles
 from airflow_provider_blockread.ledger.store import Ledger
@@ -37,6 +38,12 @@ def _plan(ledger: Ledger, interval: Interval, selection: Selection = NEXT, key: 
         close_empty_window(ledger, FEED, name, owner="planner", interval_ns=interval)
 
 
+def _late(ledger: Ledger, feed: str, interval: Interval) -> LateFiles:
+    """Return the files that are late when this interval is planned."""
+    number = open_feed(ledger, feed)
+    return late_files(ledger, [number], besides=interval)[number]
+
+
 @pytest.mark.parametrize("empty", [False, True])
 def test_the_next_window_takes_late_files(ledger: Ledger, *, empty: bool) -> None:
     """Files of a planned interval, an empty one too, join the next window; those of intervals to come do not."""
@@ -59,9 +66,9 @@ def test_late_files_are_counted_with_their_windows(ledger: Ledger) -> None:
     _plan(ledger, (0, 30), key="whole")
     _land(ledger, 1, 2, 11, 25, 40)
 
-    assert late_files(ledger, FEED, (20, 30)) == LateFiles(files=3, windows=("00", "whole", "10"))
-    assert late_files(ledger, FEED, (0, 30)) == LateFiles()
-    assert late_files(ledger, "other", (0, 1)) == LateFiles()
+    assert _late(ledger, FEED, (20, 30)) == LateFiles(files=3, windows=("00", "whole", "10"))
+    assert _late(ledger, FEED, (0, 30)) == LateFiles()
+    assert _late(ledger, "other", (0, 1)) == LateFiles()
 
 
 def test_a_plan_under_way_makes_no_file_late(ledger: Ledger) -> None:
@@ -70,7 +77,7 @@ def test_a_plan_under_way_makes_no_file_late(ledger: Ledger) -> None:
     _land(ledger, 11, 21)
 
     assert _taken(ledger, (20, 30)) == {"21": False}
-    assert late_files(ledger, FEED, (20, 30)) == LateFiles()
+    assert _late(ledger, FEED, (20, 30)) == LateFiles()
 
 
 def test_intervals_are_merged() -> None:
