@@ -9,8 +9,6 @@ read nothing.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.proof.model import Evidence, FileSums, PartBorders, Sums
 from airflow_provider_blockread.proof.outputs import check_outputs
@@ -33,5 +31,4 @@ def prove(evidence: Evidence) -> Sums:
         chain.refuse(f"a receipt of block {extra.block} is left over: it was read twice or never planned")
     chain.finish()
     chain.hand_over()
-    rows = check_outputs(evidence, chain)
-    return replace(chain.sums(), rows=rows)
+    return chain.sums(rows=check_outputs(evidence, chain))

@@ -36,7 +36,7 @@ def check_outputs(evidence: Evidence, chain: Chain) -> int:
         chain.refuse(f"{handed} handed to the writers, but the output files hold {held}")
     quarantined = [output for result in evidence.results for output in result.quarantined]
     kept = sum(_check_file(chain, output, evidence.count_bad) for output in quarantined)
-    bad = chain.sums().bad_records
+    bad = chain.bad_records
     if evidence.on_bad_record == "quarantine" and kept != bad:
         chain.refuse(f"{plural(bad, 'record is', 'records are')} bad, but the quarantine holds {kept}")
     return held

@@ -26,7 +26,7 @@ class Chain:
         self._last: Receipt | None = None
         self._compressed = False  # whether the current file is
         self._read_now = False  # whether this generation has read any block of the current file
-        self._records = self._bad = self._skipped = self._bytes = self._digest = self.rows_out = self.rows = 0
+        self._records = self.bad_records = self._skipped = self._bytes = self._digest = self.rows_out = 0
         self._files: list[FileSums] = []
         self._records_before = self._bad_before = self._bytes_before = 0  # of the current file
 
@@ -58,11 +58,10 @@ class Chain:
         self._block, self._last = block, receipt
         self._read_now |= block.group not in self._evidence.carried
         self._records += receipt.records
-        self._bad += receipt.bad_records
+        self.bad_records += receipt.bad_records
         self._skipped += receipt.skipped_records
         self._bytes += receipt.end - receipt.start
         self._digest = (self._digest + receipt.digest) % 2**64
-        self.rows += receipt.rows
         self.rows_out += receipt.rows_out
 
     def _begin_file(self, block: Block, receipt: Receipt) -> None:
@@ -73,7 +72,8 @@ class Chain:
         if block.part_start:
             self._go_on(block, receipt)
             return
-        first = min(receipt.data_offset, self._readable(block, receipt))
+        size = receipt.stream_size if self._compressed else block.version.size  # decoded, as data offsets are
+        first = min(receipt.data_offset, size)
         if receipt.first_start != first:
             self.refuse(f"reading began at byte {receipt.first_start}, but data begin at byte {first}", block)
         if receipt.entry_state != self._evidence.fmt.initial_state:
@@ -113,10 +113,6 @@ class Chain:
         if accounted != span:
             self.refuse(f"{span} bytes from byte {receipt.first_start} on, but {accounted} were read", block)
         self._check_records(block, receipt)
-
-    def _readable(self, block: Block, receipt: Receipt) -> int:
-        """Return the size of the file as it is read: decoded if it is compressed."""
-        return receipt.stream_size if self._compressed else block.version.size
 
     def _check_plain(self, block: Block, receipt: Receipt) -> None:
         if receipt.next_start < min(receipt.end, block.version.size):
@@ -166,12 +162,12 @@ class Chain:
             FileSums(
                 file=block.file,
                 records=self._records - self._records_before,
-                bad_records=self._bad - self._bad_before,
+                bad_records=self.bad_records - self._bad_before,
                 bytes=self._bytes - self._bytes_before,
                 part=self._borders(block, self._last),
             )
         )
-        self._records_before, self._bad_before, self._bytes_before = self._records, self._bad, self._bytes
+        self._records_before, self._bad_before, self._bytes_before = self._records, self.bad_records, self._bytes
         if len(self._files) >= _BATCH_FILES:
             self.hand_over()
         self._block = self._last = None
@@ -208,13 +204,13 @@ class Chain:
         self._evidence.keep(self._files)
         self._files = []
 
-    def sums(self) -> Sums:
-        """Return the sums of all receipts so far."""
+    def sums(self, rows: int) -> Sums:
+        """Return the sums of all receipts so far, with this number of rows in the output."""
         return Sums(
             records=self._records,
-            bad_records=self._bad,
+            bad_records=self.bad_records,
             skipped_records=self._skipped,
-            rows=self.rows_out,
+            rows=rows,
             bytes=self._bytes,
             digest=f"{self._digest:016x}" if self._digest else None,
         )
