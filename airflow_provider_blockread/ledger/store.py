@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -94,7 +95,7 @@ class Ledger:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the address only, without connections."""
-        return _rebuild, (self._url.render_as_string(hide_password=False), self.now)
+        return partial(Ledger, now=self.now), (self._url.render_as_string(hide_password=False),)
 
     @property
     def name(self) -> str:
@@ -259,22 +260,18 @@ class Ledger:
         except exc.IntegrityError as error:
             msg = f"ledger {self.name}: another process changed the same rows ({_on_one_line(error.orig)}); retry"
             raise ConflictError(msg) from error
-        except (exc.OperationalError, exc.ProgrammingError, exc.InterfaceError) as error:
+        except exc.DBAPIError as error:
             reason = _on_one_line(error.orig)
             state = getattr(error.orig, "sqlstate", None)
             if state in _NO_TABLE_STATES or reason.startswith(_NO_TABLE):
                 what = self._needs_upgrade(f"lacks a table ({reason})")
                 msg = f"{what}; if it is already at the newest revision, restore it from a backup"
                 raise LedgerSchemaError(msg) from error
-            if isinstance(error, exc.ProgrammingError) and state not in OF_THE_SERVER:
+            # Errors of other classes, about statements, data or internals, are bugs in this package.
+            outside = isinstance(error, (exc.OperationalError, exc.InterfaceError)) or type(error) is exc.DatabaseError
+            if not outside and state not in OF_THE_SERVER:
                 raise
             raise self._trouble(reason, state) from error
-        except exc.DatabaseError as error:
-            state = getattr(error.orig, "sqlstate", None)
-            # Errors about data or internals are bugs in this package.
-            if type(error) is not exc.DatabaseError and state not in OF_THE_SERVER:
-                raise
-            raise self._trouble(_on_one_line(error.orig), state) from error
         except (exc.TimeoutError, sqlite3.Error) as error:  # the latter from the driver itself, while a file is opened
             raise self._trouble(_on_one_line(error)) from error
 
@@ -294,7 +291,3 @@ class Ledger:
 def _on_one_line(error: BaseException | None) -> str:
     """Return what a driver says, without the statement, which PostgreSQL quotes."""
     return " ".join(str(error).partition("\nLINE ")[0].split())
-
-
-def _rebuild(url: str, now: Callable[[], datetime]) -> Ledger:
-    return Ledger(url, now=now)
