@@ -123,8 +123,8 @@ class Journal:
             raise ProofError(msg)
 
     def _planned(self) -> list[int]:
-        entries = journal_entries(self._env.ledger, self._window.id, self._generation.number, state="planned")
-        return [entry.seq for entry in entries]
+        entries = journal_entries(self._env.ledger, self._window.id, self._generation.number)
+        return [entry.seq for entry in entries if entry.state == "planned"]
 
     def _steps(self, files: Mapping[str, Sequence[OutputFile]]) -> list[tuple[RecordSink, Step]]:
         """Return the steps in order, each with its sink; nothing is removed before everything is added."""

@@ -147,6 +147,7 @@ def test_durations(text: str | float, seconds: float) -> None:
         ("max_age", "99999999999w", "longer than two centuries"),
         ("max_age", "9" * 400, "longer than two centuries"),
         ("late", "drop", "late must be one of next, reopen, report"),
+        ("on_modified", "replace", "on_modified must be one of ignore, add, fail"),
         ("on_untimed", "add", "on_untimed must be one of ignore, fail"),
     ],
 )

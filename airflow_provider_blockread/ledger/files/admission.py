@@ -15,7 +15,6 @@ from airflow_provider_blockread.options import (
     parse_duration,
     parse_time,
 )
-from airflow_provider_blockread.options.plan import one_of
 
 #: Why a file that no window has taken is left out: it has no time, or its time is before a bound.
 LEFT_OUT = ("untimed", "before_start", "too_old")
@@ -46,10 +45,6 @@ class Admission:
     start_ns: int | None = None
     oldest_ns: int | None = None
     source: FileSource | None = None  # what is listed, recorded with the listing
-
-    def __post_init__(self) -> None:
-        one_of("admission", "on_modified", self.on_modified, ("ignore", "add", "fail"))
-        one_of("admission", "on_untimed", self.on_untimed, ("ignore", "fail"))
 
     @classmethod
     def of(cls, source: FileSource, selection: Selection, now: datetime) -> Admission:

@@ -11,7 +11,6 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select
@@ -81,7 +80,6 @@ class Listing:
     feed: str
     feed_id: int
     rules: Admission
-    now: datetime
 
 
 def record_files(
@@ -135,12 +133,12 @@ def record_files(
 
 
 def _begin(ledger: Ledger, feed: str, rules: Admission) -> Listing:
-    feed_id, now = open_feed(ledger, feed), ledger.now()
+    feed_id = open_feed(ledger, feed)
     with ledger.writing() as connection:
         source = None if rules.source is None else rules.source.to_json()
-        row = listings.insert().values(feed_id=feed_id, started_at=now, source=source).returning(listings.c.id)
+        row = listings.insert().values(feed_id=feed_id, started_at=ledger.now(), source=source).returning(listings.c.id)
         number = int(connection.execute(row).scalar_one())
-    return Listing(id=number, feed=feed, feed_id=feed_id, rules=rules, now=now)
+    return Listing(id=number, feed=feed, feed_id=feed_id, rules=rules)
 
 
 def by_path(new: Iterable[Stretch], rules: Admission) -> dict[str, Listed]:

@@ -44,7 +44,7 @@ def unread_files(
     with ledger.reading() as connection:
         feed_id = find_feed(connection, feed)
     known = None if feed_id is None else KnownStretches(ledger, feed_id, 0)
-    listing = Listing(id=0, feed=feed, feed_id=feed_id or 0, rules=rules, now=ledger.now())
+    listing = Listing(id=0, feed=feed, feed_id=feed_id or 0, rules=rules)
     size = BATCH_FILES // 2
     shown = cut(versions, size)
     for new in by_files(shown if known is None else known.new_in(shown, size), size):

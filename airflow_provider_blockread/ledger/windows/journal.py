@@ -40,7 +40,7 @@ def journal(
     Args:
         ledger: the ledger to write.
         publication: the right to publish.
-        entries: the steps.
+        entries: the steps, none of them done.
         outputs: pairs of a kind (output or quarantine) and a file as it is once published.
         parts: where, according to the proof, the parts of files that the window reads begin and end.
 
@@ -56,11 +56,8 @@ def journal(
         row = lock_generation(connection, publication.window, publication.generation)
         if row.state == "publishing":
             hold(connection, publication, ("publishing",), {"publish_heartbeat_at": ledger.now()})
-            written = [
-                replace(entry, state="planned")
-                for entry in _entries(connection, publication.window, publication.generation)
-            ]
-            if written != sorted((replace(entry, state="planned") for entry in entries), key=lambda e: e.seq):
+            written = _entries(connection, publication.window, publication.generation)
+            if [replace(entry, state="planned") for entry in written] != sorted(entries, key=lambda entry: entry.seq):
                 msg = f"{publication}: its journal holds other steps; continue with those of journal_entries"
                 raise ConflictError(msg)
             return
@@ -75,10 +72,10 @@ def journal(
         insert_many(connection, output_table, output_table.columns.keys(), rows)
 
 
-def journal_entries(ledger: Ledger, window_id: str, generation: int, *, state: str | None = None) -> list[JournalEntry]:
-    """Return the journal's steps in order, all or those in one state (`planned`, `done`)."""
+def journal_entries(ledger: Ledger, window_id: str, generation: int) -> list[JournalEntry]:
+    """Return the journal's steps in order."""
     with ledger.reading() as connection:
-        return [entry for entry in _entries(connection, window_id, generation) if state in {None, entry.state}]
+        return _entries(connection, window_id, generation)
 
 
 def journalled_outputs(ledger: Ledger, window_id: str, generation: int) -> dict[str, list[OutputFile]]:

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import ConflictError, OptionsError, SourceError
+from airflow_provider_blockread.errors import ConflictError, SourceError
 from airflow_provider_blockread.ledger.dialect import driver_digest, insert_many
 from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import _COLUMNS, record_files
@@ -238,9 +238,3 @@ def test_names_that_are_not_unicode_are_refused(ledger: Ledger) -> None:
     """A name that no database can store is an error that names it."""
     with pytest.raises(SourceError, match="not UTF-8; rename"):
         record_files(ledger, FEED, [version("bad\udcff")])
-
-
-def test_an_unknown_policy_is_refused() -> None:
-    """Words that mean nothing are refused before anything is recorded."""
-    with pytest.raises(OptionsError, match="on_modified"):
-        Admission(on_modified="replace")

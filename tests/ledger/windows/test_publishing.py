@@ -62,7 +62,6 @@ def test_a_window_goes_from_reading_to_published(ledger: Ledger) -> None:
     assert generation.proven_at is not None
     assert generation.published_at is not None
     assert journal_entries(ledger, window.id, 1) == [replace(step, state="done") for step in steps()]
-    assert journal_entries(ledger, window.id, 1, state="planned") == []
     assert feed_counts(ledger, FEED) == {"done": 2}
     assert committer(ledger, window, owner="anybody").state == "published"
     finish_publication(ledger, held)
@@ -205,7 +204,7 @@ def test_steps_come_in_order(ledger: Ledger) -> None:
         finish_publication(ledger, held)
     with pytest.raises(ConflictError, match="1 confirmed steps are not in its journal"):
         confirm_entries(ledger, held, [1, 99])
-    assert len(journal_entries(ledger, window.id, 1, state="planned")) == 1
+    assert [step.state for step in journal_entries(ledger, window.id, 1)].count("planned") == 1
 
 
 def test_a_journal_is_written_once(ledger: Ledger) -> None:
