@@ -10,12 +10,12 @@ from sqlalchemy import String, and_, case, exists, func, literal, or_, select, u
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
 from airflow_provider_blockread.ledger.schema.tables import exclusions, file_sums, files, generations
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements, request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.upkeep.withdrawing import SHOWN
 from airflow_provider_blockread.ledger.windows.groups import left_out_by
 
 _SHOWN = 100  # rows of each list on a page
@@ -107,7 +107,7 @@ class WindowDetail:
 def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
     """Return what a generation of a window publishes, and what the window leaves out."""
     seen = exists().where(generations.c.window_id == window, generations.c.number == generation)
-    seen = seen.where(generations.c.state.in_(SHOWN))
+    seen = seen.where(generations.c.state.in_(SHOWN_STATES))
     mine = (outputs.c.window_id == window, outputs.c.generation == generation, seen)
     listed = select(*(outputs.c[name] for name in Output._fields)).where(*mine)
     sums = select(outputs.c.kind, func.count(), func.sum(outputs.c.rows), func.sum(outputs.c.size)).where(*mine)

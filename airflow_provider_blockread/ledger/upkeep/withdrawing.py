@@ -18,18 +18,17 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
 from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.model import Withdrawal
 from airflow_provider_blockread.ledger.owners import is_live
+from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES, UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
 from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.generations import UNFINISHED, forget_exclusions
+from airflow_provider_blockread.ledger.windows.generations import forget_exclusions
 from airflow_provider_blockread.ledger.windows.parts import end_files, give_back, refuse_followed
 from airflow_provider_blockread.ledger.windows.progress import age
 from airflow_provider_blockread.ledger.windows.replacing import give_back_versions
 from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
 
-#: States of a generation of which readers see something.
-SHOWN = ("published", "publishing")
 _UNREAD = {"records": None, "bad_records": None}
 _HELD = ("planned", "done")  # states of a file that a window holds
 
@@ -217,7 +216,7 @@ def _lock_generations(connection: Connection, window_id: str) -> list[Row[Any]]:
 
 def _refuse_shown(connection: Connection, window_id: str) -> None:
     for row in _lock_generations(connection, window_id):
-        if row.state in SHOWN:
+        if row.state in SHOWN_STATES:
             what = "published" if row.state == "published" else "half published"
             msg = f"window {window_id} is {what}; undo it with `blockread windows undo {window_id}`"
             raise StateError(msg)
@@ -225,12 +224,12 @@ def _refuse_shown(connection: Connection, window_id: str) -> None:
 
 def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime) -> None:
     rows = _lock_generations(connection, window_id)
-    if not any(row.state in SHOWN for row in rows):
+    if not any(row.state in SHOWN_STATES for row in rows):
         msg = f"nothing of window {window_id} is published; use `blockread windows abandon {window_id}`"
         raise StateError(msg)
     for row in rows:
         beat = row.publish_heartbeat_at
-        if row.state in UNFINISHED and is_live(row.publish_owner, beat, now):
+        if row.state in UNFINISHED_STATES and is_live(row.publish_owner, beat, now):
             msg = (
                 f"window {window_id}: {row.publish_owner} is publishing generation {row.number}, last heartbeat"
                 f" {age(beat, now)}; wait for it, or stop it and retry when its heartbeat is stale"
@@ -245,7 +244,7 @@ def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdr
         raise StateError(msg)
     give_back_versions(connection, window_id)
     forget_exclusions(connection, window_id)
-    left = (generations.c.window_id == window_id, generations.c.state.in_((*UNFINISHED, "published")))
+    left = (generations.c.window_id == window_id, generations.c.state.in_((*UNFINISHED_STATES, "published")))
     connection.execute(generations.update().where(*left).values(state="superseded"))
     row = {"window_id": window_id, "files": asked.files, "who": asked.who, "began_at": ledger.now()}
     connection.execute(withdrawals.insert().values(row))

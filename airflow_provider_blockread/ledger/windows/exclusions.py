@@ -11,10 +11,11 @@ from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import ConflictError, SourceError, StateError, shell_word
 from airflow_provider_blockread.ledger.model import Publication
 from airflow_provider_blockread.ledger.schema import tables
+from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.generations import UNFINISHED, lock_generation
+from airflow_provider_blockread.ledger.windows.generations import lock_generation
 from airflow_provider_blockread.ledger.windows.groups import left_out_by, reopen_generation
 from airflow_provider_blockread.ledger.windows.parts import leave_part_out
 
@@ -150,7 +151,7 @@ def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
     if states[number] == "publishing":
         msg = f"window {window_id} is half published; let its commit end, then repeat this command"
         raise ConflictError(msg)
-    if lock_generation(connection, window_id, number).state not in UNFINISHED:
+    if lock_generation(connection, window_id, number).state not in UNFINISHED_STATES:
         look = f"look at it with `blockread windows show {window_id}`"
         msg = f"window {window_id} generation {number} is {states[number]}; {look}"
         raise StateError(msg)

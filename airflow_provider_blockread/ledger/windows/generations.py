@@ -19,9 +19,6 @@ from airflow_provider_blockread.ledger.schema.tables import exclusions, generati
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.replacing import give_back_versions
 
-#: States of an unfinished generation; a window has at most one generation in any of these.
-UNFINISHED = UNFINISHED_STATES
-
 #: States of a generation that is complete.
 FINISHED = ("published", "verified")
 
@@ -142,7 +139,7 @@ def next_generation(
     base = published_row(connection, window_id) or latest
     give_back_versions(connection, window_id)
     forget_exclusions(connection, window_id)
-    unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
+    unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED_STATES))
     connection.execute(generations.update().where(*unfinished).values(state="superseded"))
     plan = {"manifest_uri": base.manifest_uri, "manifest_hash": base.manifest_hash}
     insert_generation(connection, row | plan | {"window_id": window_id, "number": latest.number + 1})
@@ -169,7 +166,7 @@ def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None 
         ConflictError: when one of them, other than the `lost` one, is being published.
     """
     window = lock_window(connection, window_id)
-    unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED))
+    unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED_STATES))
     left = select(generations.c.number, generations.c.state).where(*unfinished)
     for number, state in connection.execute(left.with_for_update(key_share=True)).all():
         if state == "publishing" and number != lost:
@@ -190,7 +187,7 @@ def give_up_generation(ledger: Ledger, window_id: str, *, who: str) -> Generatio
         lock_window(connection, window_id)
         newest = newest_row(connection, window_id).number
         begun, shown = lock_generation(connection, window_id, newest), published_row(connection, window_id)
-        if shown is None or begun.state not in UNFINISHED:
+        if shown is None or begun.state not in UNFINISHED_STATES:
             return None
         if begun.state == "publishing":
             msg = f"window {window_id}: generation {begun.number} is half published; repeat what began it"

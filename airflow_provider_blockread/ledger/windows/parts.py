@@ -9,7 +9,7 @@ parts of a file together are one reading of it, without gap or overlap.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Row, Select, and_, case, exists, func, select
@@ -17,12 +17,16 @@ from sqlalchemy import Connection, Row, Select, and_, case, exists, func, select
 from airflow_provider_blockread.errors import ConflictError, PlanConflictError, ProofError, StateError
 from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.model import FilePart, Publication
+from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.tables import file_sums, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.proof.model import PartBorders
 
 _UNREAD = ("pending", "missing", "changed", "ignored")  # possible states of the rest of a file
+_BEFORE, _AFTER = parts.alias("before"), parts.alias("after")  # other parts of the same file
+_IS_BEFORE = and_(_BEFORE.c.file_id == parts.c.file_id, _BEFORE.c.part_end == parts.c.part_start)
+_IS_AFTER = and_(_AFTER.c.file_id == parts.c.file_id, _AFTER.c.part_start >= parts.c.part_end)
 
 
 def take_parts(connection: Connection, window_id: str, planned: Iterable[FilePart]) -> None:
@@ -55,14 +59,12 @@ def part_ends_before(ledger: Ledger, window_id: str) -> dict[int, tuple[int, int
     Raises:
         ConflictError: when a previous part is not published, naming its window.
     """
-    before, shown = parts.alias("before"), exists().where(generations.c.state == "published")
-    of_before = and_(before.c.file_id == parts.c.file_id, before.c.part_end == parts.c.part_start)
+    shown = exists().where(generations.c.state == "published", generations.c.window_id == _BEFORE.c.window_id)
     query = (
-        select(parts, before.c.next_start.label("begin"), before.c.exit_state.label("entry"), files.c.path)
-        .add_columns(windows.c.id.label("earlier"), windows.c.key)
-        .add_columns(shown.where(generations.c.window_id == before.c.window_id).label("shown"))
-        .join_from(parts, before, of_before)
-        .join(windows, windows.c.id == before.c.window_id)
+        select(parts, _BEFORE.c.next_start.label("begin"), _BEFORE.c.exit_state.label("entry"), files.c.path)
+        .add_columns(windows.c.id.label("earlier"), windows.c.key, shown.label("shown"))
+        .join_from(parts, _BEFORE, _IS_BEFORE)
+        .join(windows, windows.c.id == _BEFORE.c.window_id)
         .outerjoin(files, files.c.id == parts.c.file_id)
         .where(parts.c.window_id == window_id)
         .order_by(parts.c.file_id)
@@ -111,7 +113,7 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
         msg = f"{where} are not the part that the ledger holds; clear the run from its plan on"
         raise StateError(msg)
     if before is not None:
-        shown, moving = (_is_shown(connection, before.window_id, (state,)) for state in ("published", "publishing"))
+        shown, moving = (is_shown(connection, before.window_id, (state,)) for state in ("published", "publishing"))
         if not shown or moving:  # a half published rebuild may end elsewhere than what it replaces
             msg = f"{where}: the part before, in window {before.window_id}, is not published; let it be published first"
             raise ConflictError(msg)
@@ -123,7 +125,7 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
             )
             raise ProofError(msg)
     same = (mine.next_start, mine.exit_state) == (found.next_start, found.exit_state)
-    if after is not None and not same and _is_shown(connection, after.window_id, ("publishing", "published")):
+    if after is not None and not same and is_shown(connection, after.window_id):
         msg = (
             f"{where} end at byte {found.next_start} in state {found.exit_state}, but window {after.window_id} is"
             f" published from byte {mine.next_start} in state {mine.exit_state} on; undo that window first"
@@ -161,15 +163,13 @@ def refuse_followed(connection: Connection, window_id: str, *, to: str, file: in
     Raises:
         StateError: naming the newest of those windows.
     """
-    after = parts.alias("after")
-    later = and_(after.c.file_id == parts.c.file_id, after.c.part_start >= parts.c.part_end)
     query = (
-        select(after.c.window_id, windows.c.key, after.c.part_start, after.c.file_id, files.c.path)
-        .join_from(parts, after, later)
-        .join(windows, windows.c.id == after.c.window_id)
-        .outerjoin(files, files.c.id == after.c.file_id)
+        select(_AFTER.c.window_id, windows.c.key, _AFTER.c.part_start, _AFTER.c.file_id, files.c.path)
+        .join_from(parts, _AFTER, _IS_AFTER)
+        .join(windows, windows.c.id == _AFTER.c.window_id)
+        .outerjoin(files, files.c.id == _AFTER.c.file_id)
         .where(parts.c.window_id == window_id)
-        .order_by(after.c.part_start.desc())
+        .order_by(_AFTER.c.part_start.desc())
     )
     if to != "pending":
         query = query.where(windows.c.state == "open")
@@ -202,7 +202,7 @@ def giving_up(ledger: Ledger, window_id: str) -> str:
 def giving_up_command(connection: Connection, window_id: str, *, to: str = "pending") -> str:
     """Return the command that gives up a window in its current state, and makes its files `pending` or `excluded`."""
     state = connection.scalar(select(windows.c.state).where(windows.c.id == window_id))
-    if state == "open" and not _is_shown(connection, window_id, ("published", "publishing")):
+    if state == "open" and not is_shown(connection, window_id):
         return f"`blockread windows abandon {window_id}`"
     return f"`blockread windows undo {window_id}{' --files pending' if to == 'pending' else ''}`"
 
@@ -233,10 +233,8 @@ def excluded_before(ledger: Ledger, window_id: str) -> list[str]:
 
 
 def _given_up_before(window_id: str) -> Select[str]:
-    before = parts.alias("before")
-    touching = and_(before.c.file_id == parts.c.file_id, before.c.part_end == parts.c.part_start)
-    query = select(before.c.window_id).join_from(parts, before, touching)
-    query = query.join(windows, windows.c.id == before.c.window_id)
+    query = select(_BEFORE.c.window_id).join_from(parts, _BEFORE, _IS_BEFORE)
+    query = query.join(windows, windows.c.id == _BEFORE.c.window_id)
     return query.where(parts.c.window_id == window_id, windows.c.state == "abandoned")
 
 
@@ -267,26 +265,25 @@ def leave_part_out(connection: Connection, window_id: str, file: int, *, state: 
 
 def windows_behind(ledger: Ledger, window_id: str, path: str) -> list[str]:
     """Return the windows that hold later parts of a path than this window, the newest first."""
-    after = parts.alias("after")
-    later = and_(after.c.file_id == parts.c.file_id, after.c.part_start >= parts.c.part_end)
     query = (
-        select(after.c.window_id)
-        .join_from(parts, after, later)
-        .join(windows, windows.c.id == after.c.window_id)
+        select(_AFTER.c.window_id)
+        .join_from(parts, _AFTER, _IS_AFTER)
+        .join(windows, windows.c.id == _AFTER.c.window_id)
         .join(files, files.c.id == parts.c.file_id)
         .where(parts.c.window_id == window_id, files.c.path == path, windows.c.state == "open")
     )
     with ledger.reading() as connection:
-        return list(connection.scalars(query.order_by(after.c.part_start.desc())))
+        return list(connection.scalars(query.order_by(_AFTER.c.part_start.desc())))
 
 
 def _is(window_id: str, file: int) -> tuple[Any, ...]:
     return parts.c.window_id == window_id, parts.c.file_id == file
 
 
-def _is_shown(connection: Connection, window_id: str, states: tuple[str, ...]) -> bool:
-    query = select(generations.c.number).where(generations.c.window_id == window_id, generations.c.state.in_(states))
-    return connection.scalar(query.limit(1)) is not None
+def is_shown(connection: Connection, window_id: str, states: Collection[str] = SHOWN_STATES) -> bool:
+    """Return whether a generation of a window is in one of these states, by which readers see something of it."""
+    shown = (generations.c.window_id == window_id, generations.c.state.in_(states))
+    return connection.scalar(select(generations.c.number).where(*shown).limit(1)) is not None
 
 
 def _name(path: str | None, file: int) -> str:

@@ -115,8 +115,30 @@ class Planner:
         Raises:
             PlanConflictError: another planner has the key, or parts are no longer free.
         """
+        if self.taken + len(plan.parts) != plan.files:
+            msg = (
+                f"window {plan.id}: the plan has {plan.files} files, but {self.taken} whole files were taken;"
+                " plan again"
+            )
+            raise PlanConflictError(msg)
+        opened = {
+            "state": "open",
+            "manifest_uri": plan.manifest_uri,
+            "manifest_hash": plan.manifest_hash,
+            "files": plan.files,
+            "blocks": plan.blocks,
+            "groups": len(plan.groups),
+            "bytes": plan.bytes,
+            "readers": plan.readers,
+        }
+        first = {"window_id": self.window, "number": 1, "mode": "write", "options": plan.options, "run": plan.run}
         with self.ledger.writing() as connection:
-            _open(connection, self, plan)
+            self.update(connection, opened)
+            asked = {"clear_number": plan.clear_number, "created_at": self.ledger.now()}
+            insert_generation(connection, first | asked)
+            insert_groups(connection, self.window, plan.groups, plan.clear_number)
+            # Now, since the next part may be taken once the window is open, and none is given back alone.
+            take_parts(connection, self.window, plan.parts)
         self._ended = True
 
 
@@ -219,34 +241,3 @@ def _refuse_busy(connection: Connection, feed_id: int, key: str, now: datetime) 
         if is_live(row.owner, row.heartbeat_at, now):
             msg = f"feed {row.feed}: {row.owner} is planning window {row.key!r}; plan again when it is done"
             raise PlannerBusyError(msg)
-
-
-def _open(connection: Connection, attempt: Planner, plan: NewWindow) -> None:
-    taken = attempt.taken
-    if taken + len(plan.parts) != plan.files:
-        msg = f"window {plan.id}: the plan has {plan.files} files, but {taken} whole files were taken; plan again"
-        raise PlanConflictError(msg)
-    attempt.update(
-        connection,
-        {
-            "state": "open",
-            "manifest_uri": plan.manifest_uri,
-            "manifest_hash": plan.manifest_hash,
-            "files": plan.files,
-            "blocks": plan.blocks,
-            "groups": len(plan.groups),
-            "bytes": plan.bytes,
-            "readers": plan.readers,
-        },
-    )
-    row = {
-        "window_id": attempt.window,
-        "number": 1,
-        "mode": "write",
-        "clear_number": plan.clear_number,
-        "run": plan.run,
-    }
-    insert_generation(connection, row | {"options": plan.options, "created_at": attempt.ledger.now()})
-    insert_groups(connection, attempt.window, plan.groups, plan.clear_number)
-    # In this transaction, since the next part may be taken once the window is open, and none is given back alone.
-    take_parts(connection, attempt.window, plan.parts)

@@ -26,7 +26,7 @@ from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
 from airflow_provider_blockread.ledger.schema.tables import files, generations, groups, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.parts import giving_up_command
+from airflow_provider_blockread.ledger.windows.parts import giving_up_command, is_shown
 
 _UNREAD = {"records": None, "bad_records": None}
 
@@ -118,7 +118,7 @@ def give_back_versions(connection: Connection, window_id: str) -> None:
 
     If nothing is published, they belong to the window, whatever generation reads them.
     """
-    if not _is_published(connection, window_id):
+    if not is_shown(connection, window_id):
         return
     unfinished = generations.c.state.in_(UNFINISHED_STATES)
     same = and_(generations.c.window_id == replacements.c.window_id, generations.c.number == replacements.c.generation)
@@ -187,15 +187,10 @@ def _refuse_taken(connection: Connection, window: Window, row: Row[Any]) -> None
     )
 
 
-def _is_published(connection: Connection, window_id: str) -> bool:
-    shown = (generations.c.window_id == window_id, generations.c.state.in_(("published", "publishing")))
-    return connection.scalar(select(generations.c.number).where(*shown)) is not None
-
-
 def _refuse(connection: Connection, window: Window, path: str, why: str, otherwise: str = "") -> NoReturn:
     leave_out = (
         "leave the file out"
-        if _is_published(connection, window.id)
+        if is_shown(connection, window.id)
         else f"leave it out (`blockread windows exclude {window.id} {shell_word(path)} --reason changed`)"
     )
     msg = (

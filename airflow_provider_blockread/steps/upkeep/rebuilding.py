@@ -16,6 +16,7 @@ from typing import Any
 from airflow_provider_blockread.errors import BlockReadError, CleanedError, OptionsError
 from airflow_provider_blockread.ledger.files.cleaned import count_away
 from airflow_provider_blockread.ledger.model import Generation, Request, Window
+from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.upkeep.requests import (
     find_request,
     finish_request,
@@ -24,7 +25,6 @@ from airflow_provider_blockread.ledger.upkeep.requests import (
     start_requested,
 )
 from airflow_provider_blockread.ledger.windows.generations import (
-    UNFINISHED,
     latest_generation,
     list_generations,
     published_generation,
@@ -205,7 +205,7 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
         require_readable(env, window, files, dry_run=True)
     except (CleanedError, OptionsError) as error:
         warnings.append(f"this will fail: {error}")
-    if latest.state in UNFINISHED and not resumed:
+    if latest.state in UNFINISHED_STATES and not resumed:
         fate = "is completed first" if latest.state == "publishing" else "is dropped"
         what += f"; generation {latest.number}, now {window_progress(env.ledger, window.id).dated}, {fate}"
     return window_intent(window, what, warnings=tuple(warnings))
@@ -240,7 +240,8 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     which, publishing = f"window {window.id}: generation", latest.state == "publishing"
     lost = publishing and Journal(env, window, latest).is_lost()
     unseen = is_unseen(env, window)  # then what this call began is resumed in any case
-    resumed = mine is not None and (unseen or mine.number == latest.number) and latest.state in UNFINISHED and not lost
+    own = mine is not None and (unseen or mine.number == latest.number)
+    resumed = own and latest.state in UNFINISHED_STATES and not lost
     if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):
         env.observer.log(f"{which} {latest.number} is given up, since files have changed since it began")
         resumed = False

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from airflow_provider_blockread.errors import PrunedError, StateError
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
+from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES
 from airflow_provider_blockread.ledger.upkeep.withdrawing import (
-    SHOWN,
     begin_abandoning,
     begin_undoing,
     check_abandoning,
@@ -96,7 +96,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     window = _given_back(env, window)
     if held is not None:
         return _continued(env, "undo", window, held, files)
-    shown = [found for found in list_generations(env.ledger, window.id) if found.state in SHOWN]
+    shown = [found for found in list_generations(env.ledger, window.id) if found.state in SHOWN_STATES]
     places = published(env, window, shown).values()
     found = {uri: file for _, of_place in places for uri, file in of_place.by_uri.items()}
     size, rows = (sum(getattr(file, name) for file in found.values()) for name in ("size", "rows"))
