@@ -22,15 +22,16 @@ from airflow_provider_blockread.cli.terminal.printing import print_facts, print_
 from airflow_provider_blockread.cli.upkeep import feed_option
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
+from airflow_provider_blockread.ledger.overview.runs import viewed_groups
+from airflow_provider_blockread.ledger.overview.windows import WindowRow, list_windows
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import (
     FINISHED,
     as_read_by,
-    list_groups,
     start_generation,
 )
 from airflow_provider_blockread.ledger.windows.progress import group_progress, require_idle
-from airflow_provider_blockread.ledger.windows.queries import WindowSummary, get_window, list_parts, list_windows
+from airflow_provider_blockread.ledger.windows.queries import get_window, list_parts
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps.describe import describe_group
@@ -93,7 +94,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     if summary.generation is not None:
         options = GenerationOptions.from_json(summary.generation.options)
         facts["inferred_schema"] = inferred_schema(env, found, options)
-    groups = list_groups(env.ledger, found.id, summary.generation.number) if summary.generation else []
+    groups = viewed_groups(env.ledger, summary)
     rows: list[dict[str, object]] = [
         {
             "group": describe_group(group.planned),
@@ -161,7 +162,7 @@ def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
         say(f"window {done.window} is verified: {plural(done.records, 'record')}, {format_bytes(done.bytes)}")
 
 
-def _summary(summary: WindowSummary) -> dict[str, Any]:
+def _summary(summary: WindowRow) -> dict[str, Any]:
     window, progress = summary.window, summary.progress
     # The state is that of the published output; unfinished work is a note.
     generation, newer = summary.shown or summary.generation, _newer(summary)
@@ -173,10 +174,10 @@ def _summary(summary: WindowSummary) -> dict[str, Any]:
         "state": "published" if summary.shown else progress.state,
         "last_sign_at": progress.to_json()["last_sign_at"],
         "generation": generation.number if generation else None,
-        "published": summary.published,
+        "published": summary.shown.number if summary.shown else None,
         "files": window.files,
         "blocks": window.blocks,
-        "groups": f"{summary.groups_done}/{window.groups}",
+        "groups": f"{summary.groups.done}/{window.groups}",
         "bytes": sums.bytes if sums else window.bytes,
         "records": sums.records if sums else None,
         "bad_records": sums.bad_records if sums else None,
@@ -190,11 +191,11 @@ def _summary(summary: WindowSummary) -> dict[str, Any]:
     }
 
 
-def _state(summary: WindowSummary) -> str:
+def _state(summary: WindowRow) -> str:
     return "published" if summary.shown else str(summary.progress)
 
 
-def _newer(summary: WindowSummary) -> Generation | None:
+def _newer(summary: WindowRow) -> Generation | None:
     """Return the generation newer than the published one, if any."""
     newest, shown = summary.generation, summary.shown
     return newest if newest is not None and shown is not None and newest.number != shown.number else None
@@ -216,7 +217,7 @@ def _withdrawn(window: Window, held: Withdrawal) -> str:
     return f"{text}; `blockread windows undo {window.id} --files pending` returns them to the feed"
 
 
-def _note(summary: WindowSummary) -> str | None:
+def _note(summary: WindowRow) -> str | None:
     """Return what the state does not show: a generation newer than the published one, or pruned details."""
     newer, progress = _newer(summary), summary.progress
     notes = []

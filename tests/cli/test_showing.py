@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+from airflow_provider_blockread.ledger.windows.generations import give_up_generation, start_generation
+from airflow_provider_blockread.options import GenerationOptions, Lines, ParquetSink
 from tests.cli.place import Place
+from tests.ledger.make import open_window, publish
+from tests.ledgers import open_ledger
 from tests.pipeline.make import Pipe, ReadHere
 
 
@@ -58,3 +62,20 @@ def test_windows_show_names_the_version_of_the_table(place: Place) -> None:
     versions = [place.json("windows", "show", key)["table_version"] for key in ("first", "second")]
     assert [pl.read_delta(str(pipe.out), version=int(version)).height for version in versions] == [1, 2]
     assert f"table version  {versions[1]}\n" in place.call("windows", "show", "second").stdout
+
+
+def test_windows_show_what_is_published_once_a_rebuild_was_given_up(place: Place) -> None:
+    """The groups are those of the published generation; of the rebuild a note is left."""
+    ledger = open_ledger(place.state[1])
+    window = open_window(ledger)
+    publish(ledger, window)
+    options = GenerationOptions(sink=ParquetSink(str(place.folder / "out")), record_format=Lines())
+    start_generation(ledger, window.id, options=options.to_json(), mode="write", clear_number=1)
+    give_up_generation(ledger, window.id, who="me")
+    ledger.close()
+
+    [listed], shown = place.json("windows", "list"), place.json("windows", "show", window.id)
+    for row in (listed, shown):
+        assert (row["state"], row["generation"], row["groups"]) == ("published", 1, "2/2")
+        assert row["note"] == "rebuild (generation 2) was given up"
+    assert [group["state"] for group in shown["group_list"]] == ["done", "done"]

@@ -19,8 +19,9 @@ from fsspec.spec import AbstractFileSystem
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.model import Submission
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.windows.journal import journalled_outputs
-from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
+from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import ArrowFunction, Csv, FormatOption, Policies
 from airflow_provider_blockread.records.members.index import index_uri

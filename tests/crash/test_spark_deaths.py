@@ -20,9 +20,9 @@ import psutil
 import pyarrow.dataset as ds
 import pytest
 
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import list_groups
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.options import ArrowFunction
 from tests.pipeline.make import Pipe, ReadHere
 

@@ -10,12 +10,12 @@ from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Window, Withdrawal
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_undoing, finish_withdrawal
 from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.ledger.windows.journal import journal
 from airflow_provider_blockread.ledger.windows.planning import claim_window
 from airflow_provider_blockread.ledger.windows.publishing import mark_proven
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger import make
 from tests.ledger.clock import Clock

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError
-from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
+from airflow_provider_blockread.ledger.overview.windows import list_windows
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.options import (
     AsRead,

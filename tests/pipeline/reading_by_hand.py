@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.windows.generations import latest_generation, published_generation
-from airflow_provider_blockread.ledger.windows.queries import list_parts, list_windows
+from airflow_provider_blockread.ledger.windows.queries import list_parts
 from airflow_provider_blockread.options import Csv, Escaped, FormatOption, Lines
 from tests.pipeline.make import Pipe
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_blockread.errors import BlockReadError, SourceError
-from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
+from airflow_provider_blockread.ledger.overview.windows import list_windows
+from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.options import FileSource, Limits, Selection
 from airflow_provider_blockread.steps import PlanRequest
 from airflow_provider_blockread.storage import Stores

@@ -20,9 +20,9 @@ import pytest
 from sqlalchemy import URL
 
 from airflow_provider_blockread.ledger.model import Group
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import list_groups
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 
 PATIENCE_S = 240
 """Seconds that anything may take on a busy machine; usually it is a tenth."""

@@ -14,10 +14,10 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import BrowserContext, FrameLocator, Page, expect, sync_playwright
 
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.schema.tables import groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 from tests.system.client import PATIENCE_S, Airflow, lines
 
 pytestmark = [

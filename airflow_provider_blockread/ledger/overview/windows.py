@@ -123,11 +123,22 @@ def list_page(
     return [one for one in found if one.progress.state == wanted.state][:limit] if judged else found
 
 
+def list_windows(
+    ledger: Ledger, feed: str | None = None, *, window: str | None = None, limit: int = 50
+) -> list[WindowRow]:
+    """Return the windows of the feed with this name, or of all, newest first; or only the one with the id `window`."""
+    query = _newest_first()
+    if feed is not None:
+        query = query.where(feeds.c.name == feed)
+    if window is not None:
+        query = query.where(windows.c.id == window)
+    with ledger.reading() as connection:
+        return window_rows(connection, connection.execute(query.limit(limit)).all(), ledger.now())
+
+
 def window_row(ledger: Ledger, window: str) -> WindowRow | None:
     """Return the window with this id, or None."""
-    with ledger.reading() as connection:
-        rows = connection.execute(_selected().where(windows.c.id == window)).all()
-        return next(iter(window_rows(connection, rows, ledger.now())), None)
+    return next(iter(list_windows(ledger, window=window)), None)
 
 
 def viewing(ledger: Ledger, row: WindowRow, generation: Generation) -> WindowRow:
@@ -138,7 +149,7 @@ def viewing(ledger: Ledger, row: WindowRow, generation: Generation) -> WindowRow
 
 def open_windows(connection: Connection, now: datetime, *, feed: int | None = None) -> list[WindowRow]:
     """Return unfinished windows, and published ones that are read again, newest first, at most some hundreds."""
-    query = _selected().where(_is_open()).order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
+    query = _newest_first().where(_is_open())
     if feed is not None:
         query = query.where(windows.c.feed_id == feed)
     return window_rows(connection, connection.execute(query.limit(MOST_OPEN)).all(), now)
@@ -147,8 +158,7 @@ def open_windows(connection: Connection, now: datetime, *, feed: int | None = No
 def find_windows(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) -> list[WindowRow]:
     """Return the newest windows of these feeds whose key contains a text, or whose id begins with it."""
     named = or_(windows.c.key.icontains(text, autoescape=True), windows.c.id.startswith(text, autoescape=True))
-    query = _selected().where(named, windows.c.feed_id.in_(of)).limit(limit)
-    query = query.order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
+    query = _newest_first().where(named, windows.c.feed_id.in_(of)).limit(limit)
     with ledger.reading() as connection:
         return window_rows(connection, connection.execute(query).all(), ledger.now())
 
@@ -185,6 +195,10 @@ def _viewing(connection: Connection, rows: Sequence[WindowRow]) -> list[WindowRo
 
 def _selected() -> Select[Any]:
     return select(*WINDOW_COLUMNS).join(feeds)
+
+
+def _newest_first() -> Select[Any]:
+    return _selected().order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
 
 
 def _is_open() -> Any:  # noqa: ANN401 - a condition

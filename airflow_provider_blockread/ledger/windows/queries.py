@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Connection, Select, exists, func, select, tuple_
+from sqlalchemy import exists, func, select
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, require_feed
-from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts, taken_files
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, window_from
-from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, files, generations, groups, windows
+from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
+from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.progress import (
-    Progress,
-    newest_generations,
-    progress_of,
-    windows_progress,
-)
+from airflow_provider_blockread.ledger.windows.progress import Progress, windows_progress
 from airflow_provider_blockread.options.plan import one_of
 
 
@@ -38,23 +33,6 @@ class WindowPart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WindowSummary:
-    """A window with its newest generation, as lists show it."""
-
-    window: Window
-    generation: Generation | None  # None while it is being planned, or if it is empty
-    progress: Progress  # of the newest generation, or of a window without one
-    groups_done: int
-    excluded: int  # files
-    shown: Generation | None  # the published one
-
-    @property
-    def published(self) -> int | None:
-        """The number of the published generation."""
-        return None if self.shown is None else self.shown.number
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FileRow:
     """A file version as the ledger knows it."""
 
@@ -64,36 +42,6 @@ class FileRow:
     window: str | None
     progress: Progress | None  # of that window, while the file waits in it
     discovered_at: datetime
-
-
-def list_windows(
-    ledger: Ledger, feed: str | None = None, *, window: str | None = None, limit: int = 50
-) -> list[WindowSummary]:
-    """Return the windows of a feed, or of all, newest first; or only the one with the id `window`."""
-    query = select(*WINDOW_COLUMNS).join(feeds).order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
-    if feed is not None:
-        query = query.where(feeds.c.name == feed)
-    if window is not None:
-        query = query.where(windows.c.id == window)
-    with ledger.reading() as connection:
-        found = [window_from(row) for row in connection.execute(query.limit(limit))]
-        ids = [window.id for window in found]
-        newest = newest_generations(connection, ids)
-        progress = progress_of(connection, found, newest, ledger.now())
-        done = _by_window(connection, _groups_done(newest.values()))
-        excluded = _by_window(connection, _excluded(ids))
-        shown = {row.window_id: generation_from(row) for row in connection.execute(_published(ids))}
-    return [
-        WindowSummary(
-            window=window,
-            generation=newest.get(window.id),
-            progress=progress[window.id],
-            groups_done=done.get(window.id, 0),
-            excluded=excluded.get(window.id, 0),
-            shown=shown.get(window.id),
-        )
-        for window in found
-    ]
 
 
 def list_parts(ledger: Ledger, window: str) -> list[WindowPart]:
@@ -206,21 +154,3 @@ def feed_counts(ledger: Ledger, feed: str) -> dict[str, int]:
         found = {row[0]: row[1] for row in connection.execute(query.order_by(files.c.state))}
         pruned = int(connection.execute(kept).scalar_one())
     return found | {"pruned": pruned} if pruned else found
-
-
-def _by_window(connection: Connection, query: Select[str, int]) -> dict[str, int]:
-    return {row[0]: row[1] for row in connection.execute(query)}
-
-
-def _groups_done(newest: Iterable[Generation]) -> Select[str, int]:
-    mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in newest])
-    return select(groups.c.window_id, func.count()).where(mine, groups.c.state == "done").group_by(groups.c.window_id)
-
-
-def _excluded(ids: list[str]) -> Select[str, int]:
-    query = select(exclusions.c.window_id, func.count()).where(exclusions.c.window_id.in_(ids))
-    return query.where(exclusions.c.generation.is_(None)).group_by(exclusions.c.window_id)
-
-
-def _published(ids: list[str]) -> Select[Any]:
-    return select(generations).where(generations.c.window_id.in_(ids), generations.c.state == "published")

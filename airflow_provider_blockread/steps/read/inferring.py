@@ -19,8 +19,8 @@ from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.ledger.model import Claim, Window
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.windows.generations import as_read_by
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.records.columns.schema import parse_schema

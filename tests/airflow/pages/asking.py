@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.pages.routes import Needs, PageRoute
 
 #: Feeds, with the DAGs whose runs planned their windows.

@@ -10,7 +10,7 @@ import pytest
 from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_blockread.hooks.ledger import LedgerHook
-from airflow_provider_blockread.ledger.windows.queries import list_windows
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.options import ArrowFunction, AsRead, FileSource, ParquetSink, SparkJob, Splitting
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.published import lines, values

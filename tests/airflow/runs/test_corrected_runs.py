@@ -12,10 +12,10 @@ from airflow.sdk import DAG
 
 from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.ledger.model import GroupRef
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.groups import claim_group
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.options import Csv, FileSource, ParquetSink, Policies, SparkJob, Splitting
 from airflow_provider_blockread.steps.commit import committing
 from airflow_provider_blockread.task_group import BlockReadTaskGroup

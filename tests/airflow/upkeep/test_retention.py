@@ -11,7 +11,8 @@ import pytest
 from airflow.sdk import DAG
 
 from airflow_provider_blockread.hooks.ledger import LedgerHook, airflow_home
-from airflow_provider_blockread.ledger.windows.queries import feed_counts, list_windows
+from airflow_provider_blockread.ledger.overview.windows import list_windows
+from airflow_provider_blockread.ledger.windows.queries import feed_counts
 from airflow_provider_blockread.operators.prune_ledger import PruneLedgerOperator
 from airflow_provider_blockread.options import FileSource, ParquetSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
@@ -112,5 +113,5 @@ def test_postgresql_by_a_connection(
     assert runs.states(runs.start(reading("ledger")))["logs.plan"] == "success"
 
     assert values(lake) == lines(a=2)
-    assert [summary.published for summary in list_windows(ledger)] == [None, 1]
+    assert [row.shown and row.shown.number for row in list_windows(ledger)] == [None, 1]
     ledger.close()

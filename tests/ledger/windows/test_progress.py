@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError
 from airflow_provider_blockread.ledger.model import Claim, Publication, Window
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.owners import STALE_S, process_owner
 from airflow_provider_blockread.ledger.store import Ledger, utc_now
 from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_abandoning
@@ -34,7 +35,7 @@ from airflow_provider_blockread.ledger.windows.publishing import (
     mark_failed,
     mark_proven,
 )
-from airflow_provider_blockread.ledger.windows.queries import list_files, list_windows
+from airflow_provider_blockread.ledger.windows.queries import list_files
 from tests.examples import examples
 from tests.ledger.clock import Clock
 from tests.ledger.make import (
@@ -173,7 +174,7 @@ def test_a_rebuild_that_was_killed(ledger: Ledger, clock: Clock) -> None:
     claim(ledger, ref(window, 0, 2), clear_number=1)
     clock.pass_seconds(LONG_S)
     [summary] = list_windows(ledger)
-    assert (summary.published, str(summary.progress)) == (1, "stalled (last sign of life 14 min ago)")
+    assert (summary.shown.number, str(summary.progress)) == (1, "stalled (last sign of life 14 min ago)")
 
     read_all(ledger, window, 2, clear_number=2)
     committer(ledger, window, 2)

@@ -5,17 +5,12 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows import queries
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.generations import start_generation
-from airflow_provider_blockread.ledger.windows.queries import (
-    feed_counts,
-    get_window,
-    list_files,
-    list_windows,
-    unpublished_windows,
-)
+from airflow_provider_blockread.ledger.windows.queries import feed_counts, get_window, list_files, unpublished_windows
 from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, close_empty_window, open_window, publish, version
 
@@ -34,12 +29,12 @@ def test_windows_are_listed_newest_first(ledger: Ledger, clock: Clock) -> None:
     found = list_windows(ledger)
 
     assert [summary.window for summary in found] == [empty, second, first]
-    assert [summary.published for summary in found] == [None, None, 1]
+    assert [row.shown and row.shown.number for row in found] == [None, None, 1]
     assert [summary.excluded for summary in found] == [0, 0, 1]
     assert unpublished_windows(ledger, FEED) == [second]
     assert found[0].generation is None
     assert found[2].generation == rebuilt
-    assert found[2].groups_done == 0
+    assert found[2].groups.done == 0
     assert [summary.window for summary in list_windows(ledger, FEED, limit=1)] == [second]
     assert list_windows(ledger, "unknown") == []
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, ProofError
-from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
+from airflow_provider_blockread.ledger.overview.windows import list_windows
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import JsonLines, Lines
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.steps import WindowRef
@@ -121,8 +122,8 @@ def test_staged_file_is_lost(here: Pipe, clear_number: int) -> None:
 
     assert "lost files before they were published" in again.message
     assert here.values() == (_ALL if clear_number else [])
-    shown = list_windows(here.env.ledger)[0].published
-    assert shown == (1 if clear_number else None)
+    shown = list_windows(here.env.ledger)[0].shown
+    assert (shown and shown.number) == (1 if clear_number else None)
     done = here.run(clear_number=clear_number)
     assert (done.status, done.generation, here.values()) == ("published", clear_number + 2, _ALL)
 

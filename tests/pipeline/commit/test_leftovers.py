@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.windows.planning import Planner
-from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.steps.upkeep.pruning import Pruned, PruneRequest, propose_pruning, prune
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe

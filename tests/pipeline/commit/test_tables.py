@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, ProofError
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.windows.generations import get_generation
-from airflow_provider_blockread.ledger.windows.queries import get_window, list_windows
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import SINKS
 from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.steps import WindowRef, commit
@@ -208,7 +209,7 @@ def test_a_window_without_rows(tables: Pipe) -> None:
     """It is published, and a rebuild that finds none takes out what was there."""
     tables.put({"a.txt": b""})
     assert (tables.run().status, tables.values()) == ("published", [])
-    assert list_windows(tables.env.ledger)[0].published == 1
+    assert list_windows(tables.env.ledger)[0].shown.number == 1
 
 
 def test_a_work_area_that_dies_between_sinks(tables: Pipe) -> None:

@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.model import Window
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.windows.generations import published_generation
-from airflow_provider_blockread.ledger.windows.queries import list_windows
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo

@@ -13,11 +13,12 @@ import pytest
 from sqlalchemy import event, func, select
 
 from airflow_provider_blockread.errors import OptionsError, PrunedError
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.schema.file_tables import taken_files
 from airflow_provider_blockread.ledger.schema.journal_tables import publications
 from airflow_provider_blockread.ledger.schema.tables import file_sums, files, groups
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.queries import get_window, list_files, list_windows
+from airflow_provider_blockread.ledger.windows.queries import get_window, list_files
 from airflow_provider_blockread.steps.upkeep.pruning import Pruned, PruneRequest, propose_pruning, prune
 from airflow_provider_blockread.steps.upkeep.withdrawing import undo
 from airflow_provider_blockread.storage.stores import Stores
