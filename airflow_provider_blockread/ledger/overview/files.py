@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, false, func, or_, select, true, tuple_
+from sqlalchemy import Select, and_, false, func, or_, select, true, tuple_
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS
+from airflow_provider_blockread.ledger.schema.rows import WINDOWS
 from airflow_provider_blockread.ledger.schema.tables import (
     IS_PENDING,
     IS_UNSETTLED,
@@ -193,7 +193,7 @@ def file_life(ledger: Ledger, file: int) -> FileLife | None:
         if row is None:
             return None
         in_parts = {part[0]: (part[1], part[2]) for part in connection.execute(read)}
-        ids = [*in_parts, *([row.window_id] if row.window_id else [])]
+        held = WINDOWS.where(windows.c.id.in_([*in_parts, row.window_id])).order_by(windows.c.sequence)
         left = select(exclusions.c.reason).where(
             exclusions.c.window_id == row.window_id, exclusions.c.file_id == file, exclusions.c.generation.is_(None)
         )
@@ -207,7 +207,7 @@ def file_life(ledger: Ledger, file: int) -> FileLife | None:
             replaces_at=connection.scalar(_replacing(row.window_id, file)) if row.window_id else None,
             cleaning=connection.execute(select(cleanings).where(cleanings.c.file_id == file)).one_or_none(),
             excluded=connection.scalar(left),
-            windows=tuple(window_rows(connection, _windows_of(connection, ids), ledger.now())),
+            windows=tuple(window_rows(connection, connection.execute(held).all(), ledger.now())),
             parts=in_parts,
         )
 
@@ -225,8 +225,3 @@ def _replacing(window: str, file: int) -> Select[Any]:
     same = and_(generations.c.window_id == replacements.c.window_id, generations.c.number == replacements.c.generation)
     query = select(func.min(generations.c.created_at)).select_from(replacements).join(generations, same)
     return query.where(replacements.c.window_id == window, replacements.c.new_file == file)
-
-
-def _windows_of(connection: Connection, ids: Sequence[str]) -> Sequence[Any]:
-    query = select(*WINDOW_COLUMNS).join(feeds).where(windows.c.id.in_(ids)).order_by(windows.c.sequence)
-    return list(connection.execute(query))

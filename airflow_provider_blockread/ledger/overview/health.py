@@ -15,7 +15,7 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_w
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.columns import metadata
 from airflow_provider_blockread.ledger.schema.file_tables import listings
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
+from airflow_provider_blockread.ledger.schema.rows import WINDOWS, window_from
 from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, requests, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
@@ -102,7 +102,7 @@ def ledger_health(ledger: Ledger) -> Health:
 def recent_windows(ledger: Ledger, feeds_: Collection[int], *, limit: int) -> list[Window]:
     """Return the windows of some feeds that still have their details, newest first."""
     mine = (windows.c.feed_id.in_(feeds_), windows.c.state == "open", windows.c.pruned_at.is_(None))
-    query = select(*WINDOW_COLUMNS).join(feeds).where(*mine).order_by(windows.c.created_at.desc()).limit(limit)
+    query = WINDOWS.where(*mine).order_by(windows.c.created_at.desc()).limit(limit)
     with ledger.reading() as connection:
         return [window_from(row) for row in connection.execute(query)]
 

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS
+from airflow_provider_blockread.ledger.schema.rows import WINDOWS
 from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import list_groups
@@ -18,7 +18,7 @@ def windows_of_run(ledger: Ledger, run: str) -> list[WindowRow]:
     """Return the windows that an Airflow run (`dag_id/run_id`) planned or read, by feed, in the order of planning."""
     planned = select(windows.c.id).where(windows.c.run == run)
     read = select(generations.c.window_id).where(generations.c.run == run)
-    query = select(*WINDOW_COLUMNS).join(feeds).where(windows.c.id.in_(planned.union(read)))
+    query = WINDOWS.where(windows.c.id.in_(planned.union(read)))
     with ledger.reading() as connection:
         rows = connection.execute(query.order_by(feeds.c.name, windows.c.sequence)).all()
         return window_rows(connection, rows, ledger.now())

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, and_, case, exists, func, or_, select, tuple_
 
 from airflow_provider_blockread.ledger.model import Generation, Window
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, window_from
+from airflow_provider_blockread.ledger.schema.rows import WINDOWS, generation_from, window_from
 from airflow_provider_blockread.ledger.schema.tables import (
     IS_UNFINISHED,
     exclusions,
@@ -112,7 +112,7 @@ def list_page(
 
     For states that depend on heartbeats, only the newest hundreds of unfinished windows are checked.
     """
-    query = _selected().where(windows.c.feed_id == feed).order_by(windows.c.sequence.desc())
+    query = WINDOWS.where(windows.c.feed_id == feed).order_by(windows.c.sequence.desc())
     query = _filtered(query, wanted)
     if before is not None:
         query = query.where(windows.c.sequence < before)
@@ -164,7 +164,7 @@ def find_windows(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) ->
 
 
 def window_rows(connection: Connection, rows: Sequence[Any], now: datetime) -> list[WindowRow]:
-    """Return the windows of rows with `WINDOW_COLUMNS`, with everything that lists show."""
+    """Return the windows of rows of `WINDOWS`, with everything that lists show."""
     found = [window_from(row) for row in rows]
     ids = [window.id for window in found]
     newest = newest_generations(connection, ids)
@@ -193,12 +193,8 @@ def _viewing(connection: Connection, rows: Sequence[WindowRow]) -> list[WindowRo
     return [replace(row, groups=sums.get(row.window.id, GroupSums())) for row in rows]
 
 
-def _selected() -> Select[Any]:
-    return select(*WINDOW_COLUMNS).join(feeds)
-
-
 def _newest_first() -> Select[Any]:
-    return _selected().order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
+    return WINDOWS.order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
 
 
 def _is_open() -> Any:  # noqa: ANN401 - a condition

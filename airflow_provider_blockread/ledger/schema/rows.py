@@ -7,15 +7,15 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from sqlalchemy import Row
+from sqlalchemy import Row, Select, select
 
-from airflow_provider_blockread.blocks import BlockGroup
+from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.ledger.model import Generation, Group, GroupRef, Window
 from airflow_provider_blockread.ledger.schema.tables import feeds, windows
 from airflow_provider_blockread.proof.model import Sums
 
-#: The columns that `window_from` needs, for a select that joins `feeds`.
-WINDOW_COLUMNS = (*windows.c, feeds.c.name.label("feed"))
+#: Windows beside their feeds, as `window_from` needs them.
+WINDOWS: Select[Any] = select(*windows.c, feeds.c.name.label("feed")).join(feeds)
 
 V = TypeVar("V")
 _NONE: Mapping[str, object] = MappingProxyType({})
@@ -33,7 +33,7 @@ def row_from(value: object) -> dict[str, object]:
 
 
 def window_from(row: Row[Any]) -> Window:
-    """Return the window of a row with `WINDOW_COLUMNS`."""
+    """Return the window of a row of `WINDOWS`."""
     return value_from(Window, row, {"plan_hash": row.manifest_hash})
 
 
@@ -46,3 +46,8 @@ def group_from(row: Row[Any]) -> Group:
     """Return the group of a row of `groups`."""
     ref = GroupRef(window=row.window_id, generation=row.generation, group=row.number)
     return value_from(Group, row, {"ref": ref, "planned": value_from(BlockGroup, row), "bytes": row.read_bytes})
+
+
+def version_from(row: Row[Any]) -> FileVersion:
+    """Return the version of a row of `files`."""
+    return FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag)

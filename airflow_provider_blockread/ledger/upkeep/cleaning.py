@@ -21,6 +21,7 @@ from airflow_provider_blockread.ledger.feeds import find_feed, require_feed
 from airflow_provider_blockread.ledger.files.known import known_versions
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
+from airflow_provider_blockread.ledger.schema.rows import version_from
 from airflow_provider_blockread.ledger.schema.tables import files, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
 from airflow_provider_blockread.ledger.store import Ledger
@@ -190,7 +191,7 @@ def _clean_file(row: Row[Any], rows: Iterable[Row[Any]]) -> CleanFile:
     others = (other.id for other in rows if other.state == "done" and other.id != row.id)
     return CleanFile(
         ids=(row.id, *others),
-        version=FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag),
+        version=version_from(row),
         window=row.window_id,
         begun=(row.action, row.target) if row.cleaning == "planned" else None,
     )

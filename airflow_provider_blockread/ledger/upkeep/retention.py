@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import TAKEN_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, stretches, taken_files
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs, publications
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
+from airflow_provider_blockread.ledger.schema.rows import WINDOWS, window_from
 from airflow_provider_blockread.ledger.schema.tables import feeds, file_sums, files, generations, groups, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
@@ -200,8 +200,7 @@ def _by_page(ledger: Ledger, wanted: Select[Any]) -> Iterator[Window]:
 
 
 def _of_feed(feed: str | None) -> Select[Any]:
-    query = select(*WINDOW_COLUMNS).join(feeds)
-    return query if feed is None else query.where(feeds.c.name == feed)
+    return WINDOWS if feed is None else WINDOWS.where(feeds.c.name == feed)
 
 
 def _old(bound: Bound) -> Select[Any]:

@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, lock_feed, open_feed
 from airflow_provider_blockread.ledger.model import NewWindow, Window
 from airflow_provider_blockread.ledger.owners import is_live
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
+from airflow_provider_blockread.ledger.schema.rows import WINDOWS, window_from
 from airflow_provider_blockread.ledger.schema.tables import feeds, files, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import insert_generation, insert_groups
@@ -144,7 +144,7 @@ class Planner:
 
 def find_window(ledger: Ledger, feed: str, key: str) -> Window | None:
     """Return the feed's window with this key, in whatever state, or None."""
-    query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed, windows.c.key == key)
+    query = WINDOWS.where(feeds.c.name == feed, windows.c.key == key)
     with ledger.reading() as connection:
         row = connection.execute(query).one_or_none()
     return None if row is None else window_from(row)
@@ -169,7 +169,7 @@ def claim_window(
     mine = (windows.c.feed_id == feed_id, windows.c.key == key)
     with ledger.writing() as connection:
         lock_feed(connection, feed_id)
-        held = connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*mine)).one_or_none()
+        held = connection.execute(WINDOWS.where(*mine)).one_or_none()
         if held is not None:
             _refuse_held(held, owner, now)
         _refuse_busy(connection, feed_id, key, now)
@@ -237,7 +237,7 @@ def _refuse_held(held: Row[Any], owner: str, now: datetime) -> None:
 
 def _refuse_busy(connection: Connection, feed_id: int, key: str, now: datetime) -> None:
     others = (windows.c.feed_id == feed_id, windows.c.state == "planning", windows.c.key != key)
-    for row in connection.execute(select(*WINDOW_COLUMNS).join(feeds).where(*others)):
+    for row in connection.execute(WINDOWS.where(*others)):
         if is_live(row.owner, row.heartbeat_at, now):
             msg = f"feed {row.feed}: {row.owner} is planning window {row.key!r}; plan again when it is done"
             raise PlannerBusyError(msg)

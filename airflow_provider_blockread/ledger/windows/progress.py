@@ -14,11 +14,12 @@ from datetime import datetime
 from sqlalchemy import Connection, and_, case, func, select, tuple_
 
 from airflow_provider_blockread.errors import OwnedError
+from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.owners import STALE_S, is_live
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, generation_from, value_from, window_from
-from airflow_provider_blockread.ledger.schema.tables import feeds, generations, groups, windows
+from airflow_provider_blockread.ledger.schema.rows import WINDOWS, generation_from, value_from, window_from
+from airflow_provider_blockread.ledger.schema.tables import generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
@@ -82,11 +83,9 @@ def windows_progress(ledger: Ledger, ids: Sequence[str]) -> dict[str, Progress]:
     found: dict[str, Progress] = {}
     now = ledger.now()
     with ledger.reading() as connection:
-        for start in range(0, len(ids), _BATCH):
-            batch = ids[start : start + _BATCH]
-            named = select(*WINDOW_COLUMNS).join(feeds).where(windows.c.id.in_(batch))
-            some, newest = connection.execute(named).all(), newest_generations(connection, batch)
-            found |= progress_of(connection, map(window_from, some), newest, now)
+        for batch in batched(ids, _BATCH):
+            some = connection.execute(WINDOWS.where(windows.c.id.in_(batch))).all()
+            found |= progress_of(connection, map(window_from, some), newest_generations(connection, batch), now)
     return found
 
 

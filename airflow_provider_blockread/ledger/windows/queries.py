@@ -15,7 +15,7 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, requ
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts, taken_files
-from airflow_provider_blockread.ledger.schema.rows import WINDOW_COLUMNS, window_from
+from airflow_provider_blockread.ledger.schema.rows import WINDOWS, version_from, window_from
 from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.progress import Progress, windows_progress
@@ -56,7 +56,7 @@ def list_parts(ledger: Ledger, window: str) -> list[WindowPart]:
 def unpublished_windows(ledger: Ledger, feed: str) -> list[Window]:
     """Return the feed's open windows without a published generation, oldest first."""
     shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
-    query = select(*WINDOW_COLUMNS).join(feeds).where(feeds.c.name == feed, windows.c.state == "open", ~shown)
+    query = WINDOWS.where(feeds.c.name == feed, windows.c.state == "open", ~shown)
     with ledger.reading() as connection:
         return [window_from(row) for row in connection.execute(query.order_by(windows.c.sequence))]
 
@@ -67,8 +67,7 @@ def windows_in_order(ledger: Ledger, feed: str) -> list[Window]:
     Raises:
         OptionsError: when the ledger knows no such feed.
     """
-    of_feed = feeds.c.id == require_feed(ledger, feed)
-    query = select(*WINDOW_COLUMNS).join(feeds).where(of_feed).order_by(windows.c.sequence)
+    query = WINDOWS.where(feeds.c.id == require_feed(ledger, feed)).order_by(windows.c.sequence)
     with ledger.reading() as connection:
         return [window_from(row) for row in connection.execute(query)]
 
@@ -79,8 +78,7 @@ def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Windo
     Raises:
         OptionsError: when there is no such window, or several feeds have one with this key.
     """
-    query = select(*WINDOW_COLUMNS).join(feeds)
-    named = query.where((windows.c.id == id_or_key) | (windows.c.key == id_or_key))
+    named = WINDOWS.where((windows.c.id == id_or_key) | (windows.c.key == id_or_key))
     if feed is not None:
         named = named.where(feeds.c.name == feed)
     with ledger.reading() as connection:
@@ -127,7 +125,7 @@ def list_files(ledger: Ledger, feed: str, *, state: str | None = None, limit: in
         for row in rows:
             yield FileRow(
                 file=row.id,
-                version=FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag),
+                version=version_from(row),
                 state=row.state,
                 window=row.window_id,
                 progress=held.get(row.window_id) if row.state == "planned" else None,

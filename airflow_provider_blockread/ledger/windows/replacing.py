@@ -23,6 +23,7 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_f
 from airflow_provider_blockread.ledger.model import Generation, Publication, Window
 from airflow_provider_blockread.ledger.schema.columns import REPLACING_STATES, SHORT, UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts, taken_files
+from airflow_provider_blockread.ledger.schema.rows import version_from
 from airflow_provider_blockread.ledger.schema.tables import files, generations, groups, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements
 from airflow_provider_blockread.ledger.store import Ledger
@@ -83,9 +84,7 @@ def replaced_by(ledger: Ledger, window_id: str, generation: int) -> dict[int, Fi
     mine = (replacements.c.window_id == window_id, replacements.c.generation == generation)
     with ledger.reading() as connection:
         rows = connection.execute(query.where(*mine)).all()
-    return {
-        row.old_file: FileVersion(path=row.path, size=row.size, mtime_ns=row.mtime_ns, etag=row.etag) for row in rows
-    }
+    return {row.old_file: version_from(row) for row in rows}
 
 
 def lock_feed_of(connection: Connection, window_id: str) -> int:
