@@ -201,7 +201,7 @@ class Backlog:
     files: int = 0
     bytes: int = 0
     oldest_ns: int | None = None  # the selection time of the first of them, ns since the epoch
-    seen_at: datetime | None = None  # when the listing began that saw one of them first; None if not looked up
+    seen_at: datetime | None = None  # when the listing began that saw one of them first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, Select, func, select
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
@@ -13,6 +14,8 @@ from airflow_provider_blockread.ledger.files.discovery import Batch, Listing, by
 from airflow_provider_blockread.ledger.files.known import Known, known_versions, left_by
 from airflow_provider_blockread.ledger.files.stretches import KnownStretches, by_files, cut
 from airflow_provider_blockread.ledger.model import Backlog
+from airflow_provider_blockread.ledger.schema.file_tables import listings
+from airflow_provider_blockread.ledger.schema.rows import version_from
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -73,24 +76,35 @@ def newest_pending(ledger: Ledger, feed: str) -> int:
 
 def backlog(ledger: Ledger, feed: str) -> Backlog:
     """Return what the feed has found but no window has taken."""
-    size = func.coalesce(func.sum(files.c.size), 0)
-    query = select(func.count(), size, func.min(files.c.time_ns)).where(files.c.feed_id == _feed(ledger, feed))
     with ledger.reading() as connection:
-        count, bytes_, oldest_ns = connection.execute(query.where(IS_PENDING)).one()
-    return Backlog(files=count, bytes=int(bytes_), oldest_ns=oldest_ns)
+        number = find_feed(connection, feed)
+        return Backlog() if number is None else backlogs(connection, number).get(number, Backlog())
+
+
+def backlogs(connection: Connection, feed: int | None = None) -> dict[int, Backlog]:
+    """Return what each feed, or only this one, has found but no window has taken, by the feed's number."""
+    size = func.sum(files.c.size - func.coalesce(files.c.part_next_offset, 0))
+    sums = (func.count().label("files"), size.label("bytes"), func.min(files.c.time_ns).label("oldest_ns"))
+    query = select(files.c.feed_id, *sums, func.min(files.c.first_listing).label("listing")).where(IS_PENDING)
+    mine = query if feed is None else query.where(files.c.feed_id == feed)
+    waiting = mine.group_by(files.c.feed_id).subquery()
+    seen = select(waiting, listings.c.started_at).outerjoin(listings, listings.c.id == waiting.c.listing)
+    return {
+        row.feed_id: Backlog(files=row.files, bytes=int(row.bytes), oldest_ns=row.oldest_ns, seen_at=row.started_at)
+        for row in connection.execute(seen)
+    }
 
 
 def pending_since(ledger: Ledger, feed: str, mark: int, until: int) -> Iterator[FileVersion]:
     """Yield the pending files discovered after a mark, up to and including another, in order of discovery."""
     feed_id = _feed(ledger, feed)
-    columns = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag)
+    columns: Select[Any] = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.etag)
     query = columns.where(files.c.feed_id == feed_id, IS_PENDING, files.c.id <= until).order_by(files.c.id)
     while True:
         # Page by page, so that no cursor stays open while the caller processes the files.
         with ledger.reading() as connection:
             rows = connection.execute(query.where(files.c.id > mark).limit(BATCH_FILES)).all()
-        for _, path, bytes_, mtime_ns, etag in rows:
-            yield FileVersion(path=path, size=bytes_, mtime_ns=mtime_ns, etag=etag)
+        yield from map(version_from, rows)
         if len(rows) < BATCH_FILES:
             return
         mark = rows[-1].id

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Row, Select, case, func, select
 
 from airflow_provider_blockread.ledger.dialect import day_of
+from airflow_provider_blockread.ledger.files.unread import backlogs
 from airflow_provider_blockread.ledger.model import Backlog
 from airflow_provider_blockread.ledger.overview.refs import feed_dags
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
 from airflow_provider_blockread.ledger.schema.file_tables import listings
-from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, IS_UNSETTLED, feeds, files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import IS_UNSETTLED, feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 DAYS = 14
@@ -75,7 +76,7 @@ def feeds_at_a_glance(ledger: Ledger, feed: int | None = None) -> list[FeedSums]
     since = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
     with ledger.reading() as connection:
         named = connection.execute(_of(select(feeds.c.id, feeds.c.name), feeds.c.id, feed).order_by(feeds.c.name)).all()
-        backlogs = _backlogs(connection, feed)
+        waiting = backlogs(connection, feed)
         left_out = _left_out(connection, feed)
         times = _times(connection, feed, since)
         dags = feed_dags(connection, feed)
@@ -88,7 +89,7 @@ def feeds_at_a_glance(ledger: Ledger, feed: int | None = None) -> list[FeedSums]
             id=row.id,
             name=row.name,
             dags=dags.get(row.id, frozenset()),
-            backlog=backlogs.get(row.id, Backlog()),
+            backlog=waiting.get(row.id, Backlog()),
             left_out=left_out.get(row.id, {}),
             days=times[row.id].days,
             open=tuple(at_work.get(row.id, ())),
@@ -104,18 +105,6 @@ def feeds_at_a_glance(ledger: Ledger, feed: int | None = None) -> list[FeedSums]
 
 def _of(query: Select[Any], column: Any, feed: int | None) -> Select[Any]:  # noqa: ANN401 - a column
     return query if feed is None else query.where(column == feed)
-
-
-def _backlogs(connection: Connection, feed: int | None) -> dict[int, Backlog]:
-    size = func.sum(files.c.size - func.coalesce(files.c.part_next_offset, 0))
-    sums = (func.count().label("files"), size.label("bytes"), func.min(files.c.time_ns).label("oldest_ns"))
-    query = select(files.c.feed_id, *sums, func.min(files.c.first_listing).label("listing")).where(IS_PENDING)
-    waiting = _of(query, files.c.feed_id, feed).group_by(files.c.feed_id).subquery()
-    seen = select(waiting, listings.c.started_at).outerjoin(listings, listings.c.id == waiting.c.listing)
-    return {
-        row.feed_id: Backlog(files=row.files, bytes=int(row.bytes), oldest_ns=row.oldest_ns, seen_at=row.started_at)
-        for row in connection.execute(seen)
-    }
 
 
 def _left_out(connection: Connection, feed: int | None) -> dict[int, dict[str, int]]:

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from airflow_provider_blockread.errors import ConflictError, PlanConflictError, ProofError
 from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.files.unread import backlog
 from airflow_provider_blockread.ledger.model import FilePart, PendingFile, Window
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.retention import Bound, begin_pruning, drop_detail, finish_pruning
@@ -169,6 +170,7 @@ def test_views_count_the_parts_that_are_published(ledger: Ledger) -> None:
         assert found.part is not None
         windows.append(_freeze(ledger, key))
         assert _backlog(ledger) == (1, 1, found.part.end - found.part.start, 10 - found.part.end)
+        assert backlog(ledger, FEED).bytes == 10 - found.part.end
         _publish(ledger, windows[-1], found.part, borders)
 
     for window, left in zip(reversed(windows), ((10, 1), (5, 0), (None, None)), strict=True):
