@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, and_, false, func, or_, select, true, tuple_
+from sqlalchemy import Select, false, func, or_, select, true, tuple_
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
@@ -222,6 +222,5 @@ def file_versions(ledger: Ledger, path: str) -> list[FileVersionRow]:
 
 
 def _replacing(window: str, file: int) -> Select[Any]:
-    same = and_(generations.c.window_id == replacements.c.window_id, generations.c.number == replacements.c.generation)
-    query = select(func.min(generations.c.created_at)).select_from(replacements).join(generations, same)
+    query = select(func.min(generations.c.created_at)).select_from(replacements).join(generations)
     return query.where(replacements.c.window_id == window, replacements.c.new_file == file)

@@ -13,6 +13,7 @@ from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
+from airflow_provider_blockread.ledger.schema.rows import in_generation
 from airflow_provider_blockread.ledger.schema.tables import exclusions, file_sums, files, generations
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements, request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
@@ -108,7 +109,7 @@ def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
     """Return what a generation of a window publishes, and what the window leaves out."""
     seen = exists().where(generations.c.window_id == window, generations.c.number == generation)
     seen = seen.where(generations.c.state.in_(SHOWN_STATES))
-    mine = (outputs.c.window_id == window, outputs.c.generation == generation, seen)
+    mine = (in_generation(outputs, window, generation), seen)
     listed = select(*(outputs.c[name] for name in Output._fields)).where(*mine)
     sums = select(outputs.c.kind, func.count(), func.sum(outputs.c.rows), func.sum(outputs.c.size)).where(*mine)
     left = select(*(exclusions.c[name] for name in ("file_id", "path", "reason", "who", "excluded_at")))
@@ -135,19 +136,17 @@ def window_files(
 
     Files of which the window reads a part are listed with that part. With `bad`, only files with bad records count.
     """
-    read = and_(
-        file_sums.c.window_id == window, file_sums.c.generation == generation, file_sums.c.file_id == files.c.id
-    )
     held = and_(parts.c.window_id == window, parts.c.file_id == files.c.id)
+    sums = in_generation(file_sums, window, generation)
     records = func.coalesce(file_sums.c.records, parts.c.records, files.c.records)
     bad_records = func.coalesce(file_sums.c.bad_records, parts.c.bad_records, files.c.bad_records)
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, records, bad_records)
-    joined = files.outerjoin(parts, held).outerjoin(file_sums, read)
+    joined = files.outerjoin(parts, held).outerjoin(file_sums, and_(sums, file_sums.c.file_id == files.c.id))
     # Separate queries, so that each uses its index.
     whole = select(files.c.id).where(files.c.window_id == window)
-    counted = select(file_sums.c.file_id).where(file_sums.c.window_id == window, file_sums.c.bad_records > 0)
+    counted = select(file_sums.c.file_id).where(sums, file_sums.c.bad_records > 0)
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
-    with_bad = (whole.where(files.c.bad_records > 0), counted.where(file_sums.c.generation == generation), of_parts)
+    with_bad = (whole.where(files.c.bad_records > 0), counted, of_parts)
     chosen = (union(*with_bad) if bad else union_all(whole, of_parts)).subquery()
     first = select(chosen.c.id).where(chosen.c.id > after).order_by(chosen.c.id).limit(limit + 1)
     query = select(*columns, parts.c.part_start, parts.c.part_end).select_from(joined)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from sqlalchemy import Row, Select, select
+from sqlalchemy import ColumnElement, Row, Select, Table, and_, select
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.ledger.model import Generation, Group, GroupRef, Window
@@ -46,6 +46,11 @@ def group_from(row: Row[Any]) -> Group:
     """Return the group of a row of `groups`."""
     ref = GroupRef(window=row.window_id, generation=row.generation, group=row.number)
     return value_from(Group, row, {"ref": ref, "planned": value_from(BlockGroup, row), "bytes": row.read_bytes})
+
+
+def in_generation(table: Table, window_id: str, generation: int) -> ColumnElement[bool]:
+    """Return the condition that a row, such as a group or an output, belongs to this generation."""
+    return and_(table.c.window_id == window_id, table.c.generation == generation)
 
 
 def version_from(row: Row[Any]) -> FileVersion:

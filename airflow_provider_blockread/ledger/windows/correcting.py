@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Row, select
 from airflow_provider_blockread.errors import ConflictError
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import Generation
+from airflow_provider_blockread.ledger.schema.rows import in_generation
 from airflow_provider_blockread.ledger.schema.tables import files, groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import lock_unfinished, newest_row, next_generation
@@ -97,12 +98,12 @@ def continue_from(
 def _carry_over(
     connection: Connection, base: Row[Any], started: Generation, again: Collection[int], columns: Collection[str]
 ) -> None:
-    of_window = groups.c.window_id == started.window
-    query = select(groups).where(of_window, groups.c.generation == base.number, groups.c.number.not_in(again))
-    for row in connection.execute(query).all():
+    earlier = (in_generation(groups, started.window, base.number), groups.c.number.not_in(again))
+    for row in connection.execute(select(groups).where(*earlier)).all():
         if row.state != "done":
             msg = f"window {started.window}: group {row.number} is {row.state} in generation {base.number}; repeat this"
             raise ConflictError(msg)
         change = {name: getattr(row, name) for name in columns}
-        fresh = (groups.c.generation == started.number, groups.c.number == row.number, groups.c.state == "pending")
-        connection.execute(groups.update().where(of_window, *fresh).values(change))
+        fresh = (groups.c.number == row.number, groups.c.state == "pending")
+        mine = in_generation(groups, started.window, started.number)
+        connection.execute(groups.update().where(mine, *fresh).values(change))

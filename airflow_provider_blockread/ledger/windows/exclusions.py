@@ -13,6 +13,7 @@ from airflow_provider_blockread.ledger.model import Publication
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.rows import in_generation
 from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import lock_generation
@@ -114,13 +115,13 @@ def list_exclusions(ledger: Ledger, window_id: str, generation: int, *, limit: i
 
 def settle_exclusions(connection: Connection, held: Publication) -> None:
     """Exclude from the whole window the files that only the generation that is now published has left out."""
-    own = (exclusions.c.window_id == held.window, exclusions.c.generation == held.generation)
+    own = in_generation(exclusions, held.window, held.generation)
     for state in (*_REASON_STATES, None):
         why = exclusions.c.reason.not_in(_REASON_STATES) if state is None else exclusions.c.reason == state
-        mine = (files.c.id.in_(select(exclusions.c.file_id).where(*own, why)), files.c.window_id == held.window)
+        mine = (files.c.id.in_(select(exclusions.c.file_id).where(own, why)), files.c.window_id == held.window)
         gone = {"state": state or "excluded", "records": None, "bad_records": None}
         connection.execute(files.update().where(*mine, files.c.state == "done").values(gone))
-    connection.execute(exclusions.update().where(*own).values(generation=None))
+    connection.execute(exclusions.update().where(own).values(generation=None))
 
 
 def _leaving_out(connection: Connection, window_id: str, path: str) -> tuple[int, bool, int]:
@@ -196,13 +197,9 @@ def _file(connection: Connection, window_id: str, path: str) -> int:
 
 
 def _reset(connection: Connection, window_id: str, generation: int, numbers: Sequence[int]) -> list[int]:
-    done = (
-        tables.groups.c.window_id == window_id,
-        tables.groups.c.generation == generation,
-        tables.groups.c.number.in_(numbers),
-        tables.groups.c.state == "done",
-    )
-    reset = list(connection.scalars(select(tables.groups.c.number).where(*done).order_by(tables.groups.c.number)))
+    group = tables.groups.c
+    done = (in_generation(tables.groups, window_id, generation), group.number.in_(numbers), group.state == "done")
+    reset = list(connection.scalars(select(group.number).where(*done).order_by(group.number)))
     change = {"state": "pending", "result_uri": None, "result_hash": None, "owner": None, "heartbeat_at": None}
     connection.execute(tables.groups.update().where(*done).values(change))
     return reset

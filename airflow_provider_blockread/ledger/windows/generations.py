@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import ConflictError, PrunedError, StateE
 from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
-from airflow_provider_blockread.ledger.schema.rows import generation_from, group_from
+from airflow_provider_blockread.ledger.schema.rows import generation_from, group_from, in_generation
 from airflow_provider_blockread.ledger.schema.tables import exclusions, generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.replacing import give_back_versions
@@ -145,8 +145,7 @@ def next_generation(
     insert_generation(connection, row | plan | {"window_id": window_id, "number": latest.number + 1})
     planned = [groups.c[name] for name in _PLANNED_COLUMNS]
     fresh = [literal(value).label(name) for name, value in _fresh(latest.number + 1, row["clear_number"]).items()]
-    earlier = (groups.c.window_id == window_id, groups.c.generation == base.number)
-    copy = select(*planned, *fresh).where(*earlier)
+    copy = select(*planned, *fresh).where(in_generation(groups, window_id, base.number))
     connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
     return generation_from(newest_row(connection, window_id))
 
@@ -207,7 +206,7 @@ def forget_exclusions(connection: Connection, window_id: str) -> None:
 
 def list_groups(ledger: Ledger, window_id: str, generation: int) -> list[Group]:
     """Return the generation's groups in order."""
-    query = select(groups).where(groups.c.window_id == window_id, groups.c.generation == generation)
+    query = select(groups).where(in_generation(groups, window_id, generation))
     with ledger.reading() as connection:
         return [group_from(row) for row in connection.execute(query.order_by(groups.c.number))]
 

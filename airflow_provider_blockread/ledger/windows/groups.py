@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, case, exists, or_
 from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, OwnedError, StateError
 from airflow_provider_blockread.ledger.model import Claim, Group, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.owners import is_live
-from airflow_provider_blockread.ledger.schema.rows import group_from, row_from
+from airflow_provider_blockread.ledger.schema.rows import group_from, in_generation, row_from
 from airflow_provider_blockread.ledger.schema.tables import exclusions, generations, groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, OVERTAKEN, lock_generation
@@ -205,11 +205,7 @@ def error_text(error: str) -> str:
 
 
 def _is(ref: GroupRef) -> tuple[ColumnElement[bool], ...]:
-    return (
-        groups.c.window_id == ref.window,
-        groups.c.generation == ref.generation,
-        groups.c.number == ref.group,
-    )
+    return in_generation(groups, ref.window, ref.generation), groups.c.number == ref.group
 
 
 def _group(connection: Connection, ref: GroupRef) -> Row[Any]:

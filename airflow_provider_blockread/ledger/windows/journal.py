@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import Connection, select
 
 from airflow_provider_blockread.errors import ConflictError, StateError
 from airflow_provider_blockread.exchange.model import OutputFile
@@ -18,7 +18,7 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import JournalEntry, Publication
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs as output_table
 from airflow_provider_blockread.ledger.schema.journal_tables import publications
-from airflow_provider_blockread.ledger.schema.rows import row_from, value_from
+from airflow_provider_blockread.ledger.schema.rows import in_generation, row_from, value_from
 from airflow_provider_blockread.ledger.schema.tables import file_sums
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import lock_generation
@@ -80,11 +80,10 @@ def journal_entries(ledger: Ledger, window_id: str, generation: int) -> list[Jou
 
 def journalled_outputs(ledger: Ledger, window_id: str, generation: int) -> dict[str, list[OutputFile]]:
     """Return the files of a generation as they are once published, by kind: output or quarantine."""
-    table = output_table.c
-    query = select(output_table).where(table.window_id == window_id, table.generation == generation)
+    query = select(output_table).where(in_generation(output_table, window_id, generation))
     found: dict[str, list[OutputFile]] = {}
     with ledger.reading() as connection:
-        for row in connection.execute(query.order_by(table.seq)):
+        for row in connection.execute(query.order_by(output_table.c.seq)):
             found.setdefault(row.kind, []).append(value_from(OutputFile, row))
     return found
 
@@ -100,13 +99,10 @@ def confirm_entries(
     """
     with ledger.writing() as connection:
         hold(connection, publication, ("publishing",), {**(made or {}), "publish_heartbeat_at": ledger.now()})
-        confirmed = 0
+        mine, confirmed = in_generation(publications, publication.window, publication.generation), 0
         for batch in batched(sorted(set(seqs)), BATCH_FILES):
-            mine = (
-                *_journal_of(publication.window, publication.generation),
-                among(connection, publications.c.seq, batch),
-            )
-            confirmed += connection.execute(publications.update().where(*mine).values(state="done")).rowcount
+            these = among(connection, publications.c.seq, batch)
+            confirmed += connection.execute(publications.update().where(mine, these).values(state="done")).rowcount
         if confirmed != len(set(seqs)):
             msg = f"{publication}: {len(set(seqs)) - confirmed} confirmed steps are not in its journal; read it again"
             raise ConflictError(msg)
@@ -119,12 +115,12 @@ def record_file_sums(ledger: Ledger, publication: Publication, sums: Iterable[Fi
         FencedError: when a newer epoch or generation has taken over.
     """
     place = (publication.window, publication.generation)
-    mine = (file_sums.c.window_id == publication.window, file_sums.c.generation == publication.generation)
+    mine = in_generation(file_sums, *place)
     for batch in batched(sums, BATCH_FILES):
         with ledger.writing() as connection:
             hold(connection, publication, WORKING, {"publish_heartbeat_at": ledger.now()})
             these = among(connection, file_sums.c.file_id, [found.file for found in batch])
-            connection.execute(file_sums.delete().where(*mine, these))
+            connection.execute(file_sums.delete().where(mine, these))
             insert_many(connection, file_sums, file_sums.columns.keys(), [place + _sums(found) for found in batch])
 
 
@@ -146,10 +142,6 @@ def _sums(found: FileSums) -> tuple[int | None, ...]:
     return found.file, found.records, found.bad_records, found.bytes, *ends
 
 
-def _journal_of(window_id: str, generation: int) -> tuple[ColumnElement[bool], ...]:
-    return publications.c.window_id == window_id, publications.c.generation == generation
-
-
 def _entries(connection: Connection, window_id: str, generation: int) -> list[JournalEntry]:
-    query = select(publications).where(*_journal_of(window_id, generation)).order_by(publications.c.seq)
+    query = select(publications).where(in_generation(publications, window_id, generation)).order_by(publications.c.seq)
     return [value_from(JournalEntry, row) for row in connection.execute(query)]

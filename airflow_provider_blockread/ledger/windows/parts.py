@@ -19,6 +19,7 @@ from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.model import FilePart, Publication
 from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
+from airflow_provider_blockread.ledger.schema.rows import in_generation
 from airflow_provider_blockread.ledger.schema.tables import file_sums, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.proof.model import PartBorders
@@ -136,11 +137,7 @@ def _chain(connection: Connection, held: Publication, found: PartBorders, rows: 
 
 def keep_part_sums(connection: Connection, held: Publication, batch: list[int]) -> None:
     """Store in the rows of parts what was read, and where each ends, for those of the files that are read in parts."""
-    sums = (
-        file_sums.c.window_id == held.window,
-        file_sums.c.generation == held.generation,
-        file_sums.c.file_id == parts.c.file_id,
-    )
+    sums = (in_generation(file_sums, held.window, held.generation), file_sums.c.file_id == parts.c.file_id)
     change = {
         "records": select(file_sums.c.records).where(*sums).scalar_subquery(),
         "bad_records": select(func.nullif(file_sums.c.bad_records, 0)).where(*sums).scalar_subquery(),

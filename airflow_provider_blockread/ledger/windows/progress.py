@@ -18,7 +18,13 @@ from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.owners import STALE_S, is_live
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
-from airflow_provider_blockread.ledger.schema.rows import WINDOWS, generation_from, value_from, window_from
+from airflow_provider_blockread.ledger.schema.rows import (
+    WINDOWS,
+    generation_from,
+    in_generation,
+    value_from,
+    window_from,
+)
 from airflow_provider_blockread.ledger.schema.tables import generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -119,10 +125,10 @@ def require_idle(ledger: Ledger, generation: Generation, *, owner: str) -> None:
     """
     if generation.state not in UNFINISHED_STATES:
         return
-    now, mine = ledger.now(), (groups.c.window_id == generation.window, groups.c.generation == generation.number)
+    now, mine = ledger.now(), in_generation(groups, generation.window, generation.number)
     readers = select(groups.c.owner, groups.c.heartbeat_at, groups.c.stale_after_s)
     with ledger.reading() as connection:
-        rows = connection.execute(readers.where(*mine, groups.c.state == "running")).all()
+        rows = connection.execute(readers.where(mine, groups.c.state == "running")).all()
     publisher = (generation.publish_owner, generation.publish_heartbeat_at, STALE_S)
     for other, beat, stale_after_s in (publisher, *rows):
         if other != owner and is_live(other, beat, now, stale_after_s):

@@ -20,7 +20,7 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import Publication
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.journal_tables import publications
-from airflow_provider_blockread.ledger.schema.rows import group_from
+from airflow_provider_blockread.ledger.schema.rows import group_from, in_generation
 from airflow_provider_blockread.ledger.schema.tables import file_sums, files, generations, groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.exclusions import settle_exclusions
@@ -202,9 +202,7 @@ def _refuse_foreign(held: Publication, row: Row[Any], now: datetime, stale_after
 
 
 def _refuse_undone(connection: Connection, held: Publication, now: datetime) -> None:
-    query = select(groups).where(
-        groups.c.window_id == held.window, groups.c.generation == held.generation, groups.c.state != "done"
-    )
+    query = select(groups).where(in_generation(groups, held.window, held.generation), groups.c.state != "done")
     found = map(group_from, connection.execute(query.order_by(groups.c.number)))
     undone = [f"{group.ref.group} ({group_progress(group, now)})" for group in found]
     if undone:
@@ -214,14 +212,9 @@ def _refuse_undone(connection: Connection, held: Publication, now: datetime) -> 
 
 
 def _refuse_open_steps(ledger: Ledger, held: Publication) -> None:
-    query = select(func.count()).select_from(publications)
-    query = query.where(
-        publications.c.window_id == held.window,
-        publications.c.generation == held.generation,
-        publications.c.state != "done",
-    )
+    mine = in_generation(publications, held.window, held.generation)
     with ledger.reading() as connection:
-        open_steps = connection.scalar(query)
+        open_steps = connection.scalar(select(func.count()).where(mine, publications.c.state != "done"))
     if open_steps:
         msg = f"{held}: {open_steps} steps of its journal are not done; take them, confirm them, then finish"
         raise ConflictError(msg)
@@ -235,21 +228,21 @@ def _is_finished(ledger: Ledger, held: Publication, state: str) -> bool:
 
 def _settle_files(ledger: Ledger, held: Publication) -> None:
     """Move what was read from each file into its row, where it takes a tenth of the space, and mark it as done."""
-    sums = (file_sums.c.window_id == held.window, file_sums.c.generation == held.generation)
-    one = select(file_sums.c.records, file_sums.c.bad_records).where(*sums, file_sums.c.file_id == files.c.id)
+    sums = in_generation(file_sums, held.window, held.generation)
+    one = select(file_sums.c.records, file_sums.c.bad_records).where(sums, file_sums.c.file_id == files.c.id)
     change = {
         "state": case((files.c.state == "planned", "done"), else_=files.c.state),
         "records": one.with_only_columns(file_sums.c.records).scalar_subquery(),
         "bad_records": func.nullif(one.with_only_columns(file_sums.c.bad_records).scalar_subquery(), 0),
     }
-    while batch := _some(ledger, select(file_sums.c.file_id).where(*sums)):
+    while batch := _some(ledger, select(file_sums.c.file_id).where(sums)):
         with ledger.writing() as connection:
             hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
             mine = (among(connection, files.c.id, batch), files.c.window_id == held.window)
             connection.execute(files.update().where(*mine).values(change))
             settle_versions(connection, held, batch)
             keep_part_sums(connection, held, batch)
-            connection.execute(file_sums.delete().where(*sums, among(connection, file_sums.c.file_id, batch)))
+            connection.execute(file_sums.delete().where(sums, among(connection, file_sums.c.file_id, batch)))
     planned = files.c.state == "planned"
     with ledger.reading() as connection:  # files from which nothing was read, such as empty ones; usually none
         unread = select(files.c.id).where(files.c.window_id == held.window, planned)
@@ -263,11 +256,11 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
 
 def _drop_sums(ledger: Ledger, held: Publication) -> None:
     """Drop what a verification read from each file, since the rows of files describe what is published."""
-    sums = (file_sums.c.window_id == held.window, file_sums.c.generation == held.generation)
-    while batch := _some(ledger, select(file_sums.c.file_id).where(*sums)):
+    sums = in_generation(file_sums, held.window, held.generation)
+    while batch := _some(ledger, select(file_sums.c.file_id).where(sums)):
         with ledger.writing() as connection:
             hold(connection, held, ("proven",), {"publish_heartbeat_at": ledger.now()})
-            connection.execute(file_sums.delete().where(*sums, among(connection, file_sums.c.file_id, batch)))
+            connection.execute(file_sums.delete().where(sums, among(connection, file_sums.c.file_id, batch)))
 
 
 def _some(ledger: Ledger, ids: Select[int]) -> list[int]:

@@ -29,10 +29,7 @@ def reader_rates(ledger: Ledger, feed: str) -> list[int]:
             select(read, spent)
             .select_from(newest_of)
             .join(generations, generations.c.window_id == newest_of.c.id)
-            .join(
-                groups,
-                (groups.c.window_id == generations.c.window_id) & (groups.c.generation == generations.c.number),
-            )
+            .join(groups)
             .where(generations.c.mode == "write", groups.c.state == "done", groups.c.reader_seconds > 0)
             .group_by(newest_of.c.id, newest_of.c.sequence)
             .having(read >= TINY)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, Row, and_, case, func, or_, select
+from sqlalchemy import Connection, Row, case, func, or_, select
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import path_digest, version_digest
@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_f
 from airflow_provider_blockread.ledger.model import Generation, Publication, Window
 from airflow_provider_blockread.ledger.schema.columns import REPLACING_STATES, SHORT, UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts, taken_files
-from airflow_provider_blockread.ledger.schema.rows import version_from
+from airflow_provider_blockread.ledger.schema.rows import in_generation, version_from
 from airflow_provider_blockread.ledger.schema.tables import files, generations, groups, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements
 from airflow_provider_blockread.ledger.store import Ledger
@@ -81,9 +81,9 @@ def record_versions(ledger: Ledger, window: Window, found: Mapping[int, FileVers
 def replaced_by(ledger: Ledger, window_id: str, generation: int) -> dict[int, FileVersion]:
     """Return the newer versions that a generation reads, by the ids of the files that they replace."""
     query = select(replacements.c.old_file, files).join_from(replacements, files, files.c.id == replacements.c.new_file)
-    mine = (replacements.c.window_id == window_id, replacements.c.generation == generation)
+    mine = in_generation(replacements, window_id, generation)
     with ledger.reading() as connection:
-        rows = connection.execute(query.where(*mine)).all()
+        rows = connection.execute(query.where(mine)).all()
     return {row.old_file: version_from(row) for row in rows}
 
 
@@ -103,10 +103,10 @@ def adopt_versions(connection: Connection, started: Generation, plan: NewerPlan)
     of_window = generations.c.window_id == started.window
     change = {"manifest_uri": plan.manifest_uri, "manifest_hash": plan.manifest_hash}
     connection.execute(generations.update().where(of_window, generations.c.number == started.number).values(change))
+    mine = in_generation(groups, started.window, started.number)
     for group in plan.groups:
-        mine = (groups.c.window_id == started.window, groups.c.generation == started.number)
         other = (groups.c.number == group.number, groups.c.bytes != group.bytes)
-        connection.execute(groups.update().where(*mine, *other).values(bytes=group.bytes))
+        connection.execute(groups.update().where(mine, *other).values(bytes=group.bytes))
     for batch in batched(plan.files.items(), BATCH_FILES):
         _adopt(connection, started, dict(batch))
     return replace(started, manifest_uri=plan.manifest_uri, manifest_hash=plan.manifest_hash)
@@ -120,13 +120,12 @@ def give_back_versions(connection: Connection, window_id: str) -> None:
     if not is_shown(connection, window_id):
         return
     unfinished = generations.c.state.in_(UNFINISHED_STATES)
-    same = and_(generations.c.window_id == replacements.c.window_id, generations.c.number == replacements.c.generation)
-    query = select(replacements.c.generation).join(generations, same)
+    query = select(replacements.c.generation).join(generations)
     number = connection.scalar(query.where(replacements.c.window_id == window_id, unfinished).limit(1))
     if number is None:
         return
-    mine = (replacements.c.window_id == window_id, replacements.c.generation == number)
-    was = select(replacements.c.was).where(*mine, replacements.c.new_file == files.c.id).scalar_subquery()
+    mine = in_generation(replacements, window_id, number)
+    was = select(replacements.c.was).where(mine, replacements.c.new_file == files.c.id).scalar_subquery()
     # A running listing may already have passed the file, and must not call it missing.
     newest = select(func.max(listings.c.id)).where(listings.c.feed_id == files.c.feed_id).scalar_subquery()
     change = {
@@ -134,14 +133,14 @@ def give_back_versions(connection: Connection, window_id: str) -> None:
         "window_id": case((was == "replaced", files.c.window_id)),
         "last_listing": func.coalesce(newest, files.c.last_listing),
     }
-    held = (files.c.id.in_(select(replacements.c.new_file).where(*mine)), files.c.window_id == window_id)
+    held = (files.c.id.in_(select(replacements.c.new_file).where(mine)), files.c.window_id == window_id)
     connection.execute(files.update().where(*held, files.c.state == "planned").values(change))
 
 
 def settle_versions(connection: Connection, held: Publication, batch: Sequence[int]) -> None:
     """Mark the older versions of files in the batch as `replaced` if this generation publishes the newer ones."""
-    mine = (replacements.c.window_id == held.window, replacements.c.generation == held.generation)
-    older = select(replacements.c.old_file).where(*mine, among(connection, replacements.c.new_file, batch))
+    mine = in_generation(replacements, held.window, held.generation)
+    older = select(replacements.c.old_file).where(mine, among(connection, replacements.c.new_file, batch))
     change = {"state": "replaced"} | _UNREAD
     connection.execute(files.update().where(files.c.id.in_(older), files.c.window_id == held.window).values(change))
 
