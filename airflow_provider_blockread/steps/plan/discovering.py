@@ -11,7 +11,7 @@ from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles
 from airflow_provider_blockread.ledger.windows.selection import late_files
-from airflow_provider_blockread.options import FileList, FileSource
+from airflow_provider_blockread.options import FileList
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage.listing.files import list_files
@@ -54,10 +54,10 @@ def left_out(found: Discovered, late: LateFiles) -> dict[str, int]:
         "modified": found.ignored,
         "untimed": found.untimed,
         "before_start": found.before_start,
-        "too_old": found.too_old,
         "cut_short": len(found.cut_short),
-        "late": late.files,
+        "too_old": found.too_old,
         **found.held_back,
+        "late": late.files,
     }
     return {reason: count for reason, count in counts.items() if count}
 
@@ -67,25 +67,22 @@ def describe_left_out(request: PlanRequest, found: Discovered, late: LateFiles) 
 
     It is part of the window's reference, so it does not name paths; the log does.
     """
-    selection = request.selection
-    reasons = {
-        f"modified after they were taken (on_modified={selection.on_modified!r})": found.ignored,
-        f"without a time (on_untimed={selection.on_untimed!r})": found.untimed,
-        f"before start_from={selection.start_from!r}": found.before_start,
-        "read in part before they were modified, without their rest": len(found.cut_short),
-        f"older than max_age={selection.max_age!r}": found.too_old,
-        **{_held_back(request.source, reason): count for reason, count in found.held_back.items()},
-        f"late for their interval (late={selection.late!r})": late.files,
-    }
-    counts = [f"{count:,} {reason}" for reason, count in reasons.items() if count]
-    if late.files and selection.late == "reopen":
+    counts = [f"{count:,} {_in_words(request, reason)}" for reason, count in left_out(found, late).items()]
+    if late.files and request.selection.late == "reopen":
         counts[-1] += f": clear the runs of windows {', '.join(map(repr, late.windows))} to take them"
     return f"; left out: {', '.join(counts)}" if counts else ""
 
 
-def _held_back(source: FileSource, reason: str) -> str:
-    """Return in words why a listing holds files back."""
+def _in_words(request: PlanRequest, reason: str) -> str:
+    """Return in words why files are left out."""
+    source, selection = request.source, request.selection
     return {
+        "modified": f"modified after they were taken (on_modified={selection.on_modified!r})",
+        "untimed": f"without a time (on_untimed={selection.on_untimed!r})",
+        "before_start": f"before start_from={selection.start_from!r}",
+        "cut_short": "read in part before they were modified, without their rest",
+        "too_old": f"older than max_age={selection.max_age!r}",
+        "late": f"late for their interval (late={selection.late!r})",
         "young": f"younger than min_age={source.min_age!r}",
         "unmarked": f"without their done_marker={source.done_marker!r}",
         "too_small": f"smaller than min_size={source.min_size!r}",
@@ -107,7 +104,7 @@ def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
     if found.waiting + found.returned:
         text += f", {found.waiting + found.returned:,} found earlier and in no window yet"
     for reason, count in found.held_back.items():
-        text += f"; {count:,} {_held_back(request.source, reason)}, such as {', '.join(held.samples[reason])}"
+        text += f"; {count:,} {_in_words(request, reason)}, such as {', '.join(held.samples[reason])}"
     if found.modified:
         text += f", {found.modified:,} modified"
     if found.missing:
@@ -118,15 +115,14 @@ def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
 def _warnings(found: Discovered) -> Iterator[str]:
     """Yield warnings about what may have been left out unintentionally."""
     if found.ignored:
-        samples = ", ".join(found.samples)
         yield (
             f"{plural(found.ignored, 'file')} modified after windows took them: ignored (on_modified='ignore'),"
-            f" such as {samples}"
+            f" such as {', '.join(found.samples)}"
         )
     if found.untimed:
-        samples = ", ".join(found.untimed_samples)
         yield (
-            f"{plural(found.untimed, 'file')} without a known time: left out (on_untimed='ignore'), such as {samples}"
+            f"{plural(found.untimed, 'file')} without a known time: left out (on_untimed='ignore'),"
+            f" such as {', '.join(found.untimed_samples)}"
         )
     if found.cut_short:
         samples = ", ".join(found.cut_short[:_SHOWN])
