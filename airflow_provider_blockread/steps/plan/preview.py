@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 
 from airflow_provider_blockread.blocks import AutoSize, BlockGroup, GroupLimits
 from airflow_provider_blockread.blocks.group import FileRange, iter_blocks
@@ -25,6 +24,8 @@ from airflow_provider_blockread.steps.plan.discovering import describe_left_out,
 from airflow_provider_blockread.steps.plan.planning import check_key, check_schemas
 from airflow_provider_blockread.steps.plan.reopening import of_interval
 from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
+
+_SAMPLE = 10  # files that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ class Preview:
     sample: tuple[FileSample, ...]  # the first files in the order of reading
 
 
-def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Preview:
+def preview(env: Environment, request: PlanRequest) -> Preview:
     """Return what planning the request now would freeze; only the feed's index of known files is written.
 
     Raises:
@@ -78,12 +79,8 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
     chosen = Taken(env, request, limits)
     deque(chosen.choose(), maxlen=0)
     limits = chosen.limits
-    tally, sizes = Counter[str](), Counter[BlockChoice]()
-    parts = _tallied(chosen.again(), request.generation.record_format, limits, tally)
-    if isinstance(limits.block_size, AutoSize):
-        parts = _sized(parts, limits.block_size, sizes)
-    groups = summarize(iter_blocks(parts, limits, total_bytes=chosen.bytes))
-    first = tuple(_shown(part, limits) for part in islice(chosen.again(), sample))
+    tally = _Tally(request.generation.record_format, limits)
+    groups = summarize(iter_blocks(tally.of(chosen.again()), limits, total_bytes=chosen.bytes))
     late = find_late(env, request)
     existing = find_window(env.ledger, request.feed, request.key)
     return Preview(
@@ -99,42 +96,38 @@ def preview(env: Environment, request: PlanRequest, *, sample: int = 10) -> Prev
         groups=groups,
         readers=chosen.readers,
         choice=chosen.choice,
-        compressed=tally["compressed"],
-        scanned=tally["scanned"],
+        compressed=tally.compressed,
+        scanned=tally.scanned,
         late=chosen.late,
         left_out=left_out(found, late),
         left_out_text=describe_left_out(request, found, late).removeprefix("; left out: "),
         parts=tuple(chosen.in_parts.values()),
-        block_sizes=dict(sizes.most_common()),
-        sample=first,
+        block_sizes=dict(tally.sizes.most_common()),
+        sample=tuple(tally.sample),
     )
 
 
-def _shown(part: FileRange, limits: GroupLimits) -> FileSample:
-    auto = limits.block_size if isinstance(limits.block_size, AutoSize) and not part.whole else None
-    return FileSample(
-        path=part.version.path,
-        size=part.end - part.start,
-        block_size=None if auto is None else auto.choice(part.version),
-    )
+class _Tally:
+    """What a preview counts of the files while they are cut and packed, and the first of them."""
 
+    def __init__(self, option: FormatOption, limits: GroupLimits) -> None:
+        self._format, self._limits = make_format(option), limits
+        self.compressed = self.scanned = 0
+        self.sizes: Counter[BlockChoice] = Counter()
+        self.sample: list[FileSample] = []
 
-def _sized(parts: Iterable[FileRange], auto: AutoSize, sizes: Counter[BlockChoice]) -> Iterator[FileRange]:
-    """Yield the parts, and count the block sizes of those that can be split."""
-    for part in parts:
-        if not part.whole:
-            sizes[auto.choice(part.version)] += 1
-        yield part
-
-
-def _tallied(
-    parts: Iterable[FileRange], option: FormatOption, limits: GroupLimits, tally: Counter[str]
-) -> Iterator[FileRange]:
-    """Yield the parts, and count those that are compressed and those that must be scanned."""
-    fmt = make_format(option)
-    for part in parts:
-        if part.whole:
-            tally["compressed"] += 1
-        elif part.end - part.start > limits.size_of(part.version) and must_scan(fmt, part.version.path):
-            tally["scanned"] += 1
-        yield part
+    def of(self, parts: Iterable[FileRange]) -> Iterator[FileRange]:
+        """Yield the parts, and count them."""
+        auto = self._limits.block_size if isinstance(self._limits.block_size, AutoSize) else None
+        for part in parts:
+            size = part.end - part.start
+            choice = None if auto is None or part.whole else auto.choice(part.version)
+            if part.whole:
+                self.compressed += 1
+            elif size > self._limits.size_of(part.version) and must_scan(self._format, part.version.path):
+                self.scanned += 1
+            if choice is not None:
+                self.sizes[choice] += 1
+            if len(self.sample) < _SAMPLE:
+                self.sample.append(FileSample(path=part.version.path, size=size, block_size=choice))
+            yield part
