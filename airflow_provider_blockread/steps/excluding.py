@@ -17,7 +17,6 @@ from airflow_provider_blockread.errors import (
     StateError,
     shell_word,
 )
-from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.windows.exclusions import (
     check_exclusion,
@@ -106,7 +105,7 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
         msg = f"window {window.id} is {window.state} and holds no files; list windows with `blockread windows list`"
         raise StateError(msg)
     try:
-        blocks = [block for block in _blocks(env, window) if block.version.path == path]
+        blocks = [block for block in env.blocks(window) if block.version.path == path]
     except ExchangeError as error:
         if window.pruned_at is None:
             raise
@@ -151,18 +150,13 @@ def excluded_by_policy(
     the window, are checked now, and those that the policies allow are excluded too. A published window never loses
     records by a policy: a source that was tidied up since must not empty the output of a window that is read again.
 
-    Args:
-        env: ledger and stores.
-        window: the window as its generation reads it.
-        policies: the policies of the generation.
-        error: names the file.
-        failed: the read or scan that the error ended.
+    The window is passed as its generation reads it, with the policies of that generation.
 
     Raises:
         SourceError: when the policies allow it, but the window is published with the file's records.
     """
     rules = {"missing": policies.on_missing, "changed": policies.on_changed}
-    reads = (block for block in _blocks(env, window) if block.version.path == error.path)
+    reads = (block for block in env.blocks(window) if block.version.path == error.path)
     found = dict(_unlike_planned(env, window, (block for block in reads if block.file not in failed.left_out)))
     reason = found.get(error.path)
     if reason is None or rules[reason] != "exclude":
@@ -170,7 +164,7 @@ def excluded_by_policy(
     if published_generation(env.ledger, window.id) is not None:
         raise _ERRORS[reason](_kept(window, error.path, reason), path=error.path) from error
     known = set(excluded_files(env.ledger, window.id))
-    group = (block for block in _blocks(env, window, failed.group) if block.file not in known)
+    group = (block for block in env.blocks(window, group=failed.group) if block.file not in known)
     for path, why in _unlike_planned(env, window, group):
         if rules[why] == "exclude":
             found.setdefault(path, why)
@@ -203,20 +197,12 @@ def _kept(window: Window, path: str, reason: str) -> str:
 
 
 def _exclude(env: Environment, window: Window, found: Mapping[str, str], who: str) -> None:
-    for path, groups in _groups_of(_blocks(env, window), found).items():
-        exclude_file(env.ledger, window.id, path, reason=found[path], who=who, groups=groups)
-
-
-def _groups_of(blocks: Iterable[Block], paths: Iterable[str]) -> dict[str, list[int]]:
-    groups: dict[str, dict[int, None]] = {path: {} for path in paths}
-    for block in blocks:
+    groups: dict[str, set[int]] = {path: set() for path in found}
+    for block in env.blocks(window):
         if block.version.path in groups:
-            groups[block.version.path][block.group] = None
-    return {path: list(numbers) for path, numbers in groups.items()}
-
-
-def _blocks(env: Environment, window: Window, group: int | None = None) -> Iterator[Block]:
-    return read_manifest(env.stores, window.manifest_uri, window.manifest_hash, group=group)
+            groups[block.version.path].add(block.group)
+    for path, holders in groups.items():
+        exclude_file(env.ledger, window.id, path, reason=found[path], who=who, groups=sorted(holders))
 
 
 def _unlike_planned(env: Environment, window: Window, blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
+from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.exchange.seals import derived
+from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import as_read_by
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import (
     CustomSink,
@@ -113,6 +118,17 @@ class Environment:
             raise OptionsError(msg)
         return make_sink(self.stores, option, kind, self.access)
 
+    def blocks(
+        self, window: Window, generation: Generation | None = None, *, group: int | None = None
+    ) -> Iterator[Block]:
+        """Yield the blocks of a window, or of one group, as a generation reads them; without one, as the window says.
+
+        Raises:
+            ExchangeError: when the manifest is missing, or is not the one that was planned.
+        """
+        plan = as_read_by(window, generation)
+        return read_manifest(self.stores, plan.manifest_uri, plan.manifest_hash, group=group)
+
     def window_secret(self, window: str) -> str:
         """Return the secret that seals what a window keeps in the work area for later tries."""
         return derived(self.ledger.secret, window)
@@ -152,6 +168,11 @@ class PlanRequest:
     reprocesses: bool = False  # the run may read again what an earlier run has published
     replay_only: bool = False  # plan nothing new: a backfill run of a feed that takes files as they arrive
     files: Sequence[str] | FileList | None = None  # paths from upstream, instead of a listing
+
+    @property
+    def window(self) -> str:
+        """The id of the window."""
+        return window_id(self.feed, self.key)
 
 
 @dataclass(frozen=True, kw_only=True)

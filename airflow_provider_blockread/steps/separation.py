@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
 
-from airflow_provider_blockread.blocks.ids import slug, window_id
+from airflow_provider_blockread.blocks.ids import slug
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, staging_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
@@ -23,7 +22,7 @@ _LONGEST = 100  # of its content
 _TORN = timedelta(hours=1)  # after which a temporary file is no longer being written
 
 
-def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
+def check_apart(request: PlanRequest, sink: Sink) -> None:
     """Refuse a source that would take what this feed writes as new input.
 
     Raises:
@@ -31,9 +30,9 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
     """
     if request.files is not None:  # upstream says what to read
         return
-    attempt = attempt_folder(window_folder(sink.work_area, request.feed, window), 1, 0, 1)
-    name = AttemptName(window=window, generation=1, group=0, epoch=1, attempt=0)
-    kept = quarantine_of(sink, request.feed, window)
+    attempt = attempt_folder(window_folder(sink.work_area, request.feed, request.window), 1, 0, 1)
+    name = AttemptName(window=request.window, generation=1, group=0, epoch=1, attempt=0)
+    kept = quarantine_of(sink, request.feed, request.window)
     written = {
         "work area": (sink.work_area, f"{attempt}/{SPEC_NAME}"),
         "staging": (sink.work_area, name.uri(data_folder(attempt), 0, sink.suffix)),
@@ -43,7 +42,8 @@ def check_apart(request: PlanRequest, sink: Sink, window: str) -> None:
         written["output"] = (sink.folder, name.uri(f"{sink.folder.rstrip('/')}/{sink.inner_folder}", 0, sink.suffix))
     if isinstance(request.generation.function, FrameFunction):
         written["staged records"] = (sink.work_area, name.uri(staging_folder(attempt), 0, kept.suffix))
-    _refuse_listed(request, written)
+    for what, (place, example) in written.items():
+        _refuse_listed(request, what, place, example)
 
 
 def check_table_apart(env: Environment, request: PlanRequest, sink: Sink) -> None:
@@ -55,24 +55,22 @@ def check_table_apart(env: Environment, request: PlanRequest, sink: Sink) -> Non
     if request.files is not None or not isinstance(sink, IcebergSink):
         return
     folder = env.sink(sink).prepare(None, "").folder
-    name = AttemptName(window=window_id(request.feed, request.key), generation=1, group=0, epoch=1, attempt=0)
-    written = {"output": (folder, name.uri(folder, 0, sink.suffix))}
-    _refuse_listed(request, written)
+    name = AttemptName(window=request.window, generation=1, group=0, epoch=1, attempt=0)
+    _refuse_listed(request, "output", folder, name.uri(folder, 0, sink.suffix))
     metadata = uris.child(uris.parent(folder), "metadata")
     for written_as in _METADATA:
-        _refuse_listed(request, {"table's metadata": (metadata, uris.child(metadata, written_as))})
+        _refuse_listed(request, "table's metadata", metadata, uris.child(metadata, written_as))
 
 
-def _refuse_listed(request: PlanRequest, written: Mapping[str, tuple[str, str]]) -> None:
-    """Refuse a source that would list one of the written files; `written` has the place and URI of each."""
-    for what, (place, example) in written.items():
-        if would_list(request.source, example):
-            msg = (
-                f"feed {request.feed}: the {what} {place} is in the source, whose pattern would list files as"
-                f" {uris.name_of(example)} there: published records would be read again; choose another place"
-                " for the output, or a pattern that leaves it out"
-            )
-            raise OptionsError(msg)
+def _refuse_listed(request: PlanRequest, what: str, place: str, example: str) -> None:
+    """Refuse a source that would list the URI of an example of what is written into a place."""
+    if would_list(request.source, example):
+        msg = (
+            f"feed {request.feed}: the {what} {place} is in the source, whose pattern would list files as"
+            f" {uris.name_of(example)} there: published records would be read again; choose another place"
+            " for the output, or a pattern that leaves it out"
+        )
+        raise OptionsError(msg)
 
 
 def check_place(env: Environment, sink: Sink) -> None:

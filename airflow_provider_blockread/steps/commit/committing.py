@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import accumulate
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, FencedError, ProofError
 from airflow_provider_blockread.exchange.layout import window_folder
-from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
@@ -74,10 +73,9 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
     publication = claim_publication(env.ledger, ref.window, ref.generation, owner=owner, stale_after_s=stale_after_s)
     commitment = _Commitment(env, publication)
     if publication.state not in {"published", "verified"}:
-        lost: Callable[[], None] = lambda: None  # noqa: E731 - every step below checks the epoch itself
         beat = partial(_beat, env, publication)
-        try:
-            with beating(beat, interval_s=_HEARTBEAT_S, on_lost=lost), settled_heap():
+        try:  # nothing is stopped once the claim is lost: every step below checks the epoch itself
+            with beating(beat, interval_s=_HEARTBEAT_S, on_lost=lambda: None), settled_heap():
                 commitment.run()
         except FencedError:
             raise
@@ -88,7 +86,7 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
         except Exception as error:
             mark_failed(env.ledger, publication, f"{type(error).__name__}: {error}")
             raise
-    return commitment.summary()
+    return commitment.summary
 
 
 def _beat(env: Environment, publication: Publication) -> None:
@@ -117,7 +115,6 @@ class _Commitment:
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
         self._excluded = set(excluded_files(env.ledger, publication.window, publication.generation))
         self._read_seconds = 0.0
-        self._done: Published | None = None
         self._parts: list[PartBorders] = []  # as the proof found them
         self._hashes: dict[int, dict[int, str | None]] = {}  # of the results of earlier generations, by group
         self._plans: dict[int, str] = {self._generation.number: self._window.manifest_hash}  # hashes, by generation
@@ -176,18 +173,18 @@ class _Commitment:
         # Sources of published groups may be gone or changed since; those of staged groups must be as they were read.
         shown = published_generation(self._env.ledger, self._window.id)
         carried = {r.group for r in results if shown and r.generation != self._generation.number}
-        sinks = self._journal
+        journal = self._journal
         evidence = Evidence(
             name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
             window=self._window.id,
             blocks=self._blocks(),
-            results=tuple(sinks.placed(r) if r.group in carried else r for r in results),
+            results=tuple(journal.placed(r) if r.group in carried else r for r in results),
             carried=carried,
             renew=way_to_renew(self._env, self._generation),
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
             stat=lambda version: version_now(stores, version),
-            count=lambda file: (stores.stat(file.uri).size, sinks.output.count(file)),
-            count_bad=lambda file: (stores.stat(file.uri).size, sinks.quarantine.count(file)),
+            count=lambda file: (stores.stat(file.uri).size, journal.output.count(file)),
+            count_bad=lambda file: (stores.stat(file.uri).size, journal.quarantine.count(file)),
             fmt=make_format(self._options.record_format),
             writes=writes,
             on_bad_record=policies.on_bad_record,
@@ -206,10 +203,8 @@ class _Commitment:
 
     def _blocks(self) -> Iterator[Block]:
         if not self._window.blocks:
-            return
-        for block in read_manifest(self._env.stores, self._window.manifest_uri, self._window.manifest_hash):
-            if block.file not in self._excluded:
-                yield block
+            return iter(())
+        return (block for block in self._env.blocks(self._window) if block.file not in self._excluded)
 
     def _compare(self, sums: Sums) -> None:
         """Refuse a verification that did not read what is published, or whose published files are gone."""
@@ -231,7 +226,7 @@ class _Commitment:
         """Publish the results into output and quarantine, and remove what earlier generations published there."""
         self._journal.publish(self._publication, results, self._parts)
         finish_publication(self._env.ledger, self._publication)
-        done = self.summary()
+        done = self.summary
         self._env.observer.log(
             f"{self._publication} is published: {plural(done.outputs, 'file')} in {self._journal.output.uri}"
         )
@@ -249,12 +244,9 @@ class _Commitment:
         earlier, now = (_uris(Journal(self._env, self._window, found)) for found in (before[-1], shown))
         return len(earlier - now)
 
+    @cached_property
     def summary(self) -> Published:
-        """Return the publication as the ledger has it once the generation is complete."""
-        self._done = self._done or self._summary()
-        return self._done
-
-    def _summary(self) -> Published:
+        """The publication as the ledger has it once the generation is complete."""
         env, window = self._env, self._window
         row = get_generation(env.ledger, window.id, self._generation.number)
         files = self._journal.files()

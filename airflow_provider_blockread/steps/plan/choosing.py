@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import FileMissingError, OptionsError
-from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
-from airflow_provider_blockread.ledger.windows.generations import as_read_by, list_groups
+from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.queries import files_with_bad_records
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.upkeep import FILE_STATUSES
-from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.globs import compile_glob
 from airflow_provider_blockread.storage.stores import Stores
 
 
 @dataclass(frozen=True, kw_only=True)
-class FileChoice:
+class FileChoice(AsJson):
     """Which files of a window are meant: those that match both `path` and `status`.
 
     `path` is a glob on the file's URI; without a scheme or a leading slash it matches at any depth.
@@ -34,18 +33,16 @@ class FileChoice:
 
     path: str | None = None
     status: str = "done"
-    _regex: re.Pattern[str] | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         if self.status not in FILE_STATUSES:
             msg = f"status must be {', '.join(FILE_STATUSES)}, not {self.status!r}"
             raise OptionsError(msg)
-        if self.path is not None:
-            object.__setattr__(self, "_regex", _compiled(self.path))
+        _ = self._regex  # refuses an invalid glob
 
-    def to_json(self) -> dict[str, Any]:
-        """Return this choice as JSON."""
-        return {"path": self.path, "status": self.status}
+    @cached_property
+    def _regex(self) -> re.Pattern[str] | None:
+        return None if self.path is None else _compiled(self.path)
 
     def matches(self, path: str) -> bool:
         """Return whether a canonical path is meant."""
@@ -90,9 +87,8 @@ def choose(env: Environment, window: Window, shown: Generation, choice: FileChoi
     gone: list[str] = []
     wanted = _wanted(env, window, shown, choice)
     excluded = set(excluded_files(env.ledger, window.id, shown.number))
-    plan = as_read_by(window, shown)
     stores = env.stores.within(GenerationOptions.from_json(shown.options).bounds)
-    for block in read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash):
+    for block in env.blocks(window, shown):
         if block.file in excluded or (wanted is not None and block.file not in wanted):
             continue
         if choice.matches(block.version.path):
@@ -113,9 +109,7 @@ def choose_newer(env: Environment, window: Window, latest: Generation) -> Chosen
     if not chosen.newer:
         return None
     changed = {version.file for version in chosen.newer}
-    plan = as_read_by(window, latest)
-    blocks = read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash)
-    groups = frozenset(block.group for block in blocks if block.file in changed)
+    groups = frozenset(block.group for block in env.blocks(window, latest) if block.file in changed)
     return replace(chosen, files=len(changed), groups=groups, lost=_lost(env, window, latest) - groups)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import version_digest
 from airflow_provider_blockread.errors import CleanedError, FileMissingError, SourceError
-from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.files.cleaned import (
     SHOWN,
     AwayFile,
@@ -20,7 +19,7 @@ from airflow_provider_blockread.ledger.files.cleaned import (
 )
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import SHORT
-from airflow_provider_blockread.ledger.windows.generations import as_read_by, published_generation
+from airflow_provider_blockread.ledger.windows.generations import published_generation
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
@@ -48,14 +47,8 @@ def require_sources(
 ) -> int:
     """Make sure that no file that must be read again was cleaned from the source; return how many others were.
 
-    Files that are back in their places, unchanged, count as restored from now on.
-
-    Args:
-        env: ledger and stores.
-        window: an open window that is published.
-        again: the groups to read, or None for all.
-        renewed: ids of files that are read in a newer version, which exists.
-        dry_run: write nothing.
+    Files that are back in their places, unchanged, count as restored from now on, unless this is a dry run. Only the
+    groups `again` are read, or all without it; `renewed` are the ids of files that are read in a newer version.
 
     Raises:
         CleanedError: naming the files and where they are; nothing was changed.
@@ -158,6 +151,5 @@ def _pages(env: Environment, window_id: str) -> Iterator[list[AwayFile]]:
 
 
 def _files_in(env: Environment, window: Window, groups: Collection[int]) -> set[int]:
-    plan = as_read_by(window, published_generation(env.ledger, window.id))
-    blocks = read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash)
-    return {block.file for block in blocks if block.group in groups}
+    shown = published_generation(env.ledger, window.id)
+    return {block.file for block in env.blocks(window, shown) if block.group in groups}

@@ -7,7 +7,7 @@ import time
 from functools import partial
 from itertools import islice
 
-from airflow_provider_blockread.blocks.ids import digest, window_id
+from airflow_provider_blockread.blocks.ids import digest
 from airflow_provider_blockread.errors import ExchangeError, OptionsError, PlanConflictError, PlannerBusyError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import render_manifest
@@ -142,9 +142,8 @@ def canonical_options(env: Environment, request: PlanRequest) -> GenerationOptio
 
 
 def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions) -> WindowRef:
-    key = window_id(request.feed, request.key)
     check_date(options.sink, request.key)
-    check_apart(request, options.sink, key)
+    check_apart(request, options.sink)
     check_ledger(env, request.feed, options.sink)
     check_place(env, options.sink)
     # Before the listing: files of a planner that died wait again, as does the rest of a file of which it took a part.
@@ -185,7 +184,7 @@ def _claim(env: Environment, request: PlanRequest) -> Planner:
 def _choose_and_freeze(
     env: Environment, request: PlanRequest, options: GenerationOptions, found: Discovered
 ) -> WindowRef:
-    key = window_id(request.feed, request.key)
+    key = request.window
     with _claim(env, request) as planner:
         chosen = Taken(env, request, group_limits(env, request), planner)
         manifest, summary = chosen.plan(partial(render_manifest, identity=manifest_identity(env, key, request.feed)))
@@ -258,7 +257,7 @@ def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -
     return WindowRef(
         ledger=env.ledger.uuid,
         feed=request.feed,
-        window=window_id(request.feed, request.key),
+        window=request.window,
         key=request.key,
         status=status,
         message=message,

@@ -14,7 +14,7 @@ from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import digest, version_digest
 from airflow_provider_blockread.errors import OptionsError, StateError
 from airflow_provider_blockread.exchange.layout import window_folder
-from airflow_provider_blockread.exchange.manifest import read_manifest, write_manifest
+from airflow_provider_blockread.exchange.manifest import write_manifest
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.windows.generations import (
     as_read_by,
@@ -92,13 +92,9 @@ def describe_newer(newer: Sequence[NewerVersion]) -> str:
 
 
 def plan_newer(env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]) -> NewerPlan:
-    """Return the plan of a generation that reads these versions, after writing its manifest.
+    """Return the plan of a generation that reads these versions, at least one, after writing its manifest.
 
-    Args:
-        env: ledger and stores.
-        window: the window to read.
-        shown: the generation whose plan is changed: the published one, or the newest if none is published.
-        newer: the versions, at least one.
+    The plan that is changed is that of the generation `shown`: the published one, or the newest if none is published.
 
     Raises:
         OptionsError: when one of the files is read in parts, or its newer version has fewer bytes than it had blocks.
@@ -108,7 +104,7 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
     base = as_read_by(window, shown)
     found = {version.file: version.found for version in newer}
     blocks: dict[int, list[Block]] = {file: [] for file in found}
-    for block in read_manifest(env.stores, base.manifest_uri, base.manifest_hash):
+    for block in env.blocks(base):
         if block.file in blocks:
             blocks[block.file].append(block)
     _refuse_small(env, window, found, blocks)
@@ -116,11 +112,10 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
     options = GenerationOptions.from_json(shown.options)
     name = digest(base.manifest_hash, *(f"{old} {new}" for old, new in sorted(ids.items())))[:12]
     uri = f"{window_folder(options.sink.work_area, window.feed, window.id)}/manifest-{name}.parquet"
-    planned = read_manifest(env.stores, base.manifest_uri, base.manifest_hash)
     summary = write_manifest(
         env.stores,
         uri,
-        _renewed(planned, found, ids, blocks),
+        _renewed(env.blocks(base), found, ids, blocks),
         identity=manifest_identity(env, window.id, window.feed),
     )
     now = replace(base, manifest_uri=uri, manifest_hash=summary.hash)
@@ -177,9 +172,7 @@ def without_plan(
     env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]
 ) -> list[NewerVersion]:
     """Return the versions for which `plan_newer` cannot make a plan."""
-    base, blocks = as_read_by(window, shown), Counter[int]()
-    for block in read_manifest(env.stores, base.manifest_uri, base.manifest_hash):
-        blocks[block.file] += 1
+    blocks = Counter(block.file for block in env.blocks(window, shown))
     return [version for version in newer if version.in_part or version.found.size < blocks[version.file]]
 
 

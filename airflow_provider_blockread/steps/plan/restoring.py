@@ -6,7 +6,7 @@ from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.errors import ExchangeError, OptionsError, PrunedError
 from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
-from airflow_provider_blockread.exchange.manifest import read_manifest, render_manifest, summarize
+from airflow_provider_blockread.exchange.manifest import render_manifest, summarize
 from airflow_provider_blockread.ledger.model import Generation, PendingFile, Window
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.retention import restore_plan
@@ -58,25 +58,22 @@ def restore_pruned(env: Environment, window: Window) -> None:
     """
     if window.pruned_at is None:
         return
-    shown = as_read_by(window, published_generation(env.ledger, window.id))
+    plan = as_read_by(window, published_generation(env.ledger, window.id))
     try:
-        planned = summarize(read_manifest(env.stores, shown.manifest_uri, shown.manifest_hash))
+        planned = summarize(env.blocks(plan))
     except ExchangeError as error:
         when = f"{window.pruned_at:%Y-%m-%d %H:%M:%SZ}"
         msg = f"feed {window.feed}: window {window.id} {window.key!r} was pruned on {when}: {PRUNED}"
         raise PrunedError(msg) from error
     restore_plan(env.ledger, window.id, planned)
-    env.observer.log(f"window {window.id} was pruned; its plan is restored from {shown.manifest_uri}")
+    env.observer.log(f"window {window.id} was pruned; its plan is restored from {plan.manifest_uri}")
 
 
 def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, request: PlanRequest) -> None:
     """Make sure that the window's manifest is the planned one; write it again if it can be proven to be the same.
 
-    Args:
-        env: ledger and stores.
-        window: an open window, as its generation reads it; a plan that names newer versions is not written again.
-        limits: how its files were cut and packed.
-        request: how its files were ordered, and which of them are compressed.
+    The window is an open one, as its generation reads it; a plan that names newer versions is not written again. The
+    request says how its files were ordered, cut and packed, and which of them are compressed.
 
     Raises:
         ExchangeError: when the manifest is lost, and the ledger and these options produce a different one.
@@ -90,17 +87,13 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
         blocks = iter_blocks(parts, limits, total_bytes=window.bytes)
         data, summary = render_manifest(blocks, identity=manifest_identity(env, window.id, window.feed))
         if summary.hash != window.manifest_hash:
-            if window.manifest_hash != window.plan_hash:
-                raise _lost_newer(env, window) from error
-            raise
+            if window.manifest_hash == window.plan_hash:
+                raise
+            msg = (
+                f"manifest {window.manifest_uri} of window {window.id} {window.key!r} is lost or damaged, and a plan"
+                " that names newer versions of files cannot be written again; put it back, or give the window up"
+                f" ({giving_up(env.ledger, window.id)}), and the next run reads its files as they are now"
+            )
+            raise ExchangeError(msg) from error
         env.stores.write_bytes_atomic(window.manifest_uri, data)
         env.observer.log(f"window {window.id}: its manifest was lost; it is written again, byte for byte the same")
-
-
-def _lost_newer(env: Environment, window: Window) -> ExchangeError:
-    msg = (
-        f"manifest {window.manifest_uri} of window {window.id} {window.key!r} is lost or damaged, and a plan that names"
-        " newer versions of files cannot be written again; put it back, or give the window up"
-        f" ({giving_up(env.ledger, window.id)}), and the next run reads its files as they are now"
-    )
-    return ExchangeError(msg)
