@@ -49,8 +49,7 @@ class DeferredRead:
     def resume(self, problem: BlockReadError | None = None) -> ReadOutcome | Waiting:
         """Complete the group and return the outcome, or submit another application if a file must be excluded first.
 
-        Args:
-            problem: why the application will not answer, if known.
+        The problem says why the application will not answer, if this is known.
 
         Raises:
             FencedError: when another attempt has taken over since the application was submitted.

@@ -16,7 +16,6 @@ from airflow_provider_blockread.errors import FileMissingError, RecordError, Sou
 from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.layout import window_folder
-from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
 from airflow_provider_blockread.ledger.model import Claim, Window
 from airflow_provider_blockread.ledger.overview.windows import list_windows
@@ -39,9 +38,12 @@ def infers_columns(option: FormatOption) -> bool:
     return isinstance(option, Csv) and option.schema is None
 
 
-def with_columns(env: Environment, window: Window, options: GenerationOptions, claim: Claim) -> GenerationOptions:
+def with_columns(
+    env: Environment, window: Window, options: GenerationOptions, claim: Claim
+) -> tuple[GenerationOptions, bool]:
     """Return the options unchanged or, for csv without a schema, with the schema inferred for the window.
 
+    Also return whether the columns are known: they are not if no file had a row or header to infer them from.
     Groups, retries and rebuilds of a window with the same format use the same schema: the first of them infers it. A
     rebuild that is alone in leaving files out infers a schema for itself.
 
@@ -52,16 +54,18 @@ def with_columns(env: Environment, window: Window, options: GenerationOptions, c
     """
     option = options.record_format
     if not isinstance(option, Csv) or option.schema is not None:
-        return options
-    without = without_files(env, window, claim.ref.generation)
-    schema = inferred_schema(env, window, options) or inferred_schema(env, window, options, without)
-    if schema is None:
+        return options, True
+    own = _schema_uri(window, options, without_files(env, window, claim.ref.generation))
+    kept = _kept(env, window, _schema_uri(window, options)) or _kept(env, window, own)
+    if kept is None:
         schema, paths = _infer(env, window, options, option, excluded=set(claim.excluded))
-        _keep(env, window, _schema_uri(window, options, without), {"schema": schema, "files": paths})
+        kept = {"schema": schema, "files": paths}
+        _keep(env, window, own, kept)
         source = f"as found in {plural(len(paths), 'file')}" if paths else "of files without a row or header"
         env.observer.log(f"window {window.id}: columns {source}: {schema}")
         _warn_of_other_types(env, window, options, schema)
-    return dataclasses.replace(options, record_format=dataclasses.replace(option, schema=schema))
+    now = dataclasses.replace(option, schema=str(kept["schema"]))
+    return dataclasses.replace(options, record_format=now), bool(kept["files"])
 
 
 def _warn_of_other_types(env: Environment, window: Window, options: GenerationOptions, schema: str) -> None:
@@ -82,19 +86,9 @@ def _warn_of_other_types(env: Environment, window: Window, options: GenerationOp
         )
 
 
-def are_of_no_file(env: Environment, window: Window, options: GenerationOptions, claim: Claim) -> bool:
-    """Return whether the columns are unknown, since `with_columns` found no file with a row or header."""
-    if not infers_columns(options.record_format):
-        return False
-    kept = _kept(env, window, _schema_uri(window, options, "")) or _kept(
-        env, window, _schema_uri(window, options, without_files(env, window, claim.ref.generation))
-    )
-    return kept is not None and not kept["files"]
-
-
-def inferred_schema(env: Environment, window: Window, options: GenerationOptions, without: str = "") -> str | None:
+def inferred_schema(env: Environment, window: Window, options: GenerationOptions) -> str | None:
     """Return the schema that was inferred for the window and format, or None if there is none with a valid seal."""
-    kept = _kept(env, window, _schema_uri(window, options, without))
+    kept = _kept(env, window, _schema_uri(window, options))
     return None if kept is None else str(kept["schema"])
 
 
@@ -116,7 +110,7 @@ def _sealed(env: Environment, window: Window, uri: str, kept: Mapping[str, objec
     return sealed(_NAME, kept, secret=env.window_secret(window.id), bound=uris.name_of(uri))
 
 
-def _schema_uri(window: Window, options: GenerationOptions, without: str) -> str:
+def _schema_uri(window: Window, options: GenerationOptions, without: str = "") -> str:
     folder = window_folder(options.sink.work_area, window.feed, window.id)
     return f"{folder}/schema-{format_key(window.manifest_hash, options)}{without}.json"
 
@@ -126,26 +120,22 @@ def carry_schema(
 ) -> bool:
     """Keep the schema inferred under an earlier plan of a window; return whether groups read under it stay valid.
 
-    Args:
-        env: ledger and stores.
-        before: the window as it was read.
-        now: the same window with a plan that differs in some files.
-        options: the options of the generation that will read it.
-        changed: paths of changed files; if one of them was sampled, the columns are inferred again.
+    The options are those of the generation that will read it. If one of the changed files (paths) was sampled, the
+    columns are inferred again.
     """
     if not infers_columns(options.record_format):
         return True
-    kept = _kept(env, before, _schema_uri(before, options, ""))
+    kept = _kept(env, before, _schema_uri(before, options))
     if kept is None or set(kept["files"]) & set(changed):
         return False
-    uri = _schema_uri(now, options, "")
+    uri = _schema_uri(now, options)
     env.stores.write_bytes_atomic(uri, _sealed(env, now, uri, kept))
     return True
 
 
 def _with_bytes(env: Environment, window: Window, excluded: set[int]) -> Iterator[FileVersion]:
     """Yield the window's files that are not empty, in the manifest's order."""
-    for block in read_manifest(env.stores, window.manifest_uri, window.manifest_hash):
+    for block in env.blocks(window):
         if block.start == block.part_start and block.version.size and block.file not in excluded:
             yield block.version
 

@@ -20,9 +20,7 @@ from airflow_provider_blockread.exchange.layout import (
     application_name,
     attempt_folder,
     data_folder,
-    window_folder,
 )
-from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import ReadSpec, Submission, Target
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
@@ -55,7 +53,7 @@ from airflow_provider_blockread.steps.model import (
     WindowRef,
 )
 from airflow_provider_blockread.steps.read.checking import check_result, check_scope
-from airflow_provider_blockread.steps.read.inferring import are_of_no_file, with_columns
+from airflow_provider_blockread.steps.read.inferring import with_columns
 from airflow_provider_blockread.steps.read.progress import showing
 from airflow_provider_blockread.steps.read.scanning import EntryStates
 from airflow_provider_blockread.steps.read.stopping import stop_driver, stop_superseded
@@ -76,13 +74,11 @@ class Attempt:
         self._window: Window = as_read_by(get_window(env.ledger, ref.window), self._generation)
         self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
         check_scope(self._window, self._options)
-        self._place = window_folder(self._options.sink.work_area, ref.feed, ref.window)
         self._needs_scan = ref.needs_scan
-        self._states = EntryStates.of(
-            env, self._window, self._options, ref.generation
-        )  # before a claim, as they may not be known yet
+        # Before a claim, as they may not be known yet.
+        self._states = EntryStates.of(env, self._window, self._options, ref.generation)
         self._found = self._row()  # as an earlier try has left it
-        self._submitted = self._submission(self._found)  # of the current claim, if it may run on a cluster
+        self._submitted = self._submitted_before()  # of the current claim, if it may run on a cluster
         self.title = describe_group(self._found.planned)
 
     def _row(self) -> Group:
@@ -132,7 +128,8 @@ class Attempt:
                 self._stop_own(claim, str(error))
             raise
 
-    def _submission(self, row: Group) -> Submission | None:
+    def _submitted_before(self) -> Submission | None:
+        row = self._found
         if row.state != "running" or row.spec_hash is None:
             return None
         return Submission(spec_uri=f"{self.folder(row.epoch)}/{SPEC_NAME}", spec_hash=row.spec_hash)
@@ -148,8 +145,7 @@ class Attempt:
         """Stop the driver of the current claim on its cluster."""
         submission, self._submitted = self._submitted, None
         if submission is not None:
-            found = self._found if submission == self._submission(self._found) else None
-            application = None if found is None else found.application
+            application = self._found.application if submission == self._submitted_before() else None
             stop_driver(self._env, self._submitter, submission, application, why)
 
     def read(self, claim: Claim) -> bool:
@@ -181,7 +177,7 @@ class Attempt:
 
     def folder(self, epoch: int) -> str:
         """Return the folder of an attempt."""
-        return attempt_folder(self._place, self.ref.generation, self.ref.group, epoch)
+        return attempt_folder(self._states.folder, self.ref.generation, self.ref.group, epoch)
 
     def complete(self, claim: Claim, spec: ReadSpec, submission: Submission) -> bool:
         """Check the result and complete the group; False if one of its files was excluded meanwhile."""
@@ -223,17 +219,15 @@ class Attempt:
 
     def _left_out(self, excluded: Collection[int]) -> set[int]:
         """Return which of the excluded files the group holds."""
-        window = self._window
         if not excluded:
             return set()
-        blocks = read_manifest(self._env.stores, window.manifest_uri, window.manifest_hash, group=self.ref.group)
+        blocks = self._env.blocks(self._window, group=self.ref.group)
         return {block.file for block in blocks}.intersection(excluded)
 
     def _spec(self, claim: Claim) -> ReadSpec:
-        window, generation = self._window, self._generation
-        states = self._states
+        window, generation, states = self._window, self._generation, self._states
         folder = self.folder(claim.epoch)
-        options = with_columns(self._env, window, self._options, claim)
+        options, knows_columns = with_columns(self._env, window, self._options, claim)
         return ReadSpec(
             window=window.id,
             feed=window.feed,
@@ -245,26 +239,24 @@ class Attempt:
             manifest_hash=window.manifest_hash,
             folder=folder,
             options=options,
-            target=self._target(claim, options, data_folder(folder)),
+            target=self._target(options, data_folder(folder), knows_columns=knows_columns),
             excluded=claim.excluded,
             readers=None if window.readers is None else share_of(window.readers, window.groups, self.ref.group),
             rate=max(reader_rates(self._env.ledger, window.feed), default=0),  # least slowed by opening files
-            entry_states_uri=states.uri_now(self._env.stores, self._place) if self._needs_scan else None,
+            entry_states_uri=states.uri_now(self._env.stores) if self._needs_scan else None,
             part_states=states.of_parts,
             key=window.key,
             loaded_at=generation.created_at.isoformat(),
-            group_states_uri=states.uri(self._place, self.ref.group),
+            group_states_uri=states.group_uri(self.ref.group),
         )
 
-    def _target(self, claim: Claim, options: GenerationOptions, staging: str) -> Target:
+    def _target(self, options: GenerationOptions, staging: str, *, knows_columns: bool) -> Target:
         """Return where tasks write, after a check that the sink can hold their rows, if their schema is known."""
         if self._generation.mode == "verify":
             return Target(folder=staging)
         check_date(options.sink, self._window.key)
         decoded = make_format(options.record_format).decoder().schema
-        schema = known_schema(options.function, decoded)
-        if are_of_no_file(self._env, self._window, self._options, claim):
-            schema = None
+        schema = known_schema(options.function, decoded) if knows_columns else None
         if schema is not None and isinstance(options.function, FrameFunction):
             schema = written_schema(schema, options)
         schema = None if schema is None else audited(schema, options)

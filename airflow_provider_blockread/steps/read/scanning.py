@@ -73,25 +73,33 @@ class EntryStates:
         states = _of_parts(env, window) if make_format(options.record_format).needs_scan else ()
         return cls(window=window, options=options, of_parts=states, without=without_files(env, window, generation))
 
-    def uri(self, folder: str, group: int | None = None) -> str:
-        """Return the URI of the states of files that span groups or, with a group, of that group's other files."""
-        key, name = format_key(self.window.manifest_hash, self.options), "" if group is None else f"-g{group}"
-        begun = f"-{digest(str(self.of_parts))[:12]}" if self.of_parts else ""
-        return f"{folder}/states-{key}{begun}{name}.json"
+    @property
+    def folder(self) -> str:
+        """The folder of the window."""
+        return window_folder(self.options.sink.work_area, self.window.feed, self.window.id)
 
-    def uri_now(self, stores: Stores, folder: str) -> str:
+    def uri(self, suffix: str = "") -> str:
+        """Return the URI of the states of files that span groups or, with a suffix, of others."""
+        key = format_key(self.window.manifest_hash, self.options)
+        begun = f"-{digest(str(self.of_parts))[:12]}" if self.of_parts else ""
+        return f"{self.folder}/states-{key}{begun}{suffix}.json"
+
+    def group_uri(self, group: int) -> str:
+        """Return the URI of the states of a group's other files."""
+        return self.uri(f"-g{group}")
+
+    def uri_now(self, stores: Stores) -> str:
         """Return the URI of the states of files that span groups, as this generation needs them.
 
         States of all files can be used by a generation that leaves some out, but not the other way round.
         """
-        uri = self.uri(folder)
-        if not self.without or stores.exists(uri):
-            return uri
-        return f"{uri.removesuffix('.json')}{self.without}.json"
+        uri = self.uri()
+        return uri if not self.without or stores.exists(uri) else self.uri(self.without)
 
-    def known_uri(self, folder: str) -> str:
-        """Return the URI of states that are known before the scan, from an earlier plan of the window."""
-        return f"{self.uri(folder).removesuffix('.json')}-known.json"
+    @property
+    def known_uri(self) -> str:
+        """The URI of states that are known before the scan, from an earlier plan of the window."""
+        return self.uri("-known")
 
 
 def _of_parts(env: Environment, window: Window) -> tuple[tuple[int, int], ...]:
@@ -103,38 +111,32 @@ def carry_states(
 ) -> None:
     """Keep the states that a scan found under an earlier plan of a window, except for blocks that have changed.
 
-    This may run in a web server, so a user's own format, which is code, is not loaded.
+    The plan of `now` differs from that of `before` only in some blocks, and blocks keep their numbers; `changed` has
+    the earlier blocks of changed files, by file. The options are those of the generation that will read it.
 
-    Args:
-        env: ledger and stores.
-        before: the window as it was read.
-        now: the same window with a plan that differs only in some blocks; blocks keep their numbers.
-        options: the options of the generation that will read it.
-        changed: the earlier blocks of changed files, by file.
+    This may run in a web server, so a user's own format, which is code, is not loaded.
     """
     if not now.scan_epoch:
         return
-    folder = window_folder(options.sink.work_area, now.feed, now.id)
     secret = env.window_secret(now.id)
     scanned = EntryStates(window=before, options=options, of_parts=_of_parts(env, before))
-    known = read_states(env.stores, scanned.uri(folder), secret=secret)
+    known = read_states(env.stores, scanned.uri(), secret=secret)
     if known is None:
         return
     states = dataclasses.replace(scanned, window=now)
     to_scan = any(len({block.group for block in blocks}) > 1 for blocks in changed.values())
     others = {block.number for blocks in changed.values() for block in blocks}
     kept = {number: state for number, state in known.items() if number not in others}
-    write_states(env.stores, states.known_uri(folder) if to_scan else states.uri(folder), kept, secret=secret)
+    write_states(env.stores, states.known_uri if to_scan else states.uri(), kept, secret=secret)
 
 
 def drop_unsealed_states(env: Environment, window: Window, options: GenerationOptions, groups: Sequence[Group]) -> None:
     """Remove unsealed states of a window that failed its proof, so that a new scan finds them again."""
     if not make_format(options.record_format).needs_scan:
         return
-    folder = window_folder(options.sink.work_area, window.feed, window.id)
     states = EntryStates.of(env, window, options, groups[0].ref.generation if groups else None)
     secret = env.window_secret(window.id)
-    for uri in (states.uri_now(env.stores, folder), *(states.uri(folder, group.ref.group) for group in groups)):
+    for uri in (states.uri_now(env.stores), *(states.group_uri(group.ref.group) for group in groups)):
         if read_states(env.stores, uri, secret=secret) is None:
             env.stores.remove(uri)
 
@@ -204,9 +206,8 @@ class PlannedScan:
             raise CompleteError(msg)
         window = as_read_by(get_window(env.ledger, ref.window), generation)
         options = GenerationOptions.from_json(generation.options)
-        folder = window_folder(options.sink.work_area, ref.feed, ref.window)
         states = EntryStates.of(env, window, options, ref.generation)
-        uri = states.uri_now(env.stores, folder)
+        uri = states.uri_now(env.stores)
         if read_states(env.stores, uri, secret=window_secret(env, window.id, submitter)) is not None:
             if window.scan_epoch and window.scanned_at is None:  # another process waited for that application
                 end_scan(env.ledger, window.id, window.scan_epoch)
@@ -222,7 +223,7 @@ class PlannedScan:
         if epoch is None:
             epoch = begin_scan(self.env.ledger, self.ref.window)
             self.stop(epoch - 1, f"epoch {epoch} has taken over")
-        spec = _spec(self.env, self.ref, self.states, self.uri, epoch)
+        spec = self._spec(epoch)
         try:
             with naming_remedy(self.env, self.generation):
                 return work(spec)
@@ -264,21 +265,20 @@ class PlannedScan:
         run_submission(self.env, submission, self.submitter, name=scan_name(spec.window, spec.epoch))
         return True
 
-
-def _spec(env: Environment, ref: WindowRef, states: EntryStates, uri: str, epoch: int) -> ScanSpec:
-    window = states.window
-    return ScanSpec(
-        window=window.id,
-        feed=window.feed,
-        generation=ref.generation,
-        manifest_uri=window.manifest_uri,
-        manifest_hash=window.manifest_hash,
-        epoch=epoch,
-        folder=scan_folder(uri, epoch),
-        options=states.options,
-        excluded=tuple(excluded_files(env.ledger, window.id, ref.generation)),
-        part_states=states.of_parts,
-        readers=window.readers,
-        entry_states_uri=uri,
-        known_states_uri=states.known_uri(uri.rpartition("/")[0]),
-    )
+    def _spec(self, epoch: int) -> ScanSpec:
+        window, states, generation = self.states.window, self.states, self.ref.generation
+        return ScanSpec(
+            window=window.id,
+            feed=window.feed,
+            generation=generation,
+            manifest_uri=window.manifest_uri,
+            manifest_hash=window.manifest_hash,
+            epoch=epoch,
+            folder=scan_folder(self.uri, epoch),
+            options=states.options,
+            excluded=tuple(excluded_files(self.env.ledger, window.id, generation)),
+            part_states=states.of_parts,
+            readers=window.readers,
+            entry_states_uri=self.uri,
+            known_states_uri=states.known_uri,
+        )

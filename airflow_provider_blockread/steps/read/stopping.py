@@ -22,12 +22,7 @@ def stop_driver(
 ) -> None:
     """Stop a driver by a stop file, and through its cluster if supported; an unreachable store or cluster is ignored.
 
-    Args:
-        env: the stores.
-        submitter: asks the cluster.
-        submission: what the driver runs.
-        application: the application's id on the cluster, or None for the submitter's last one.
-        why: the reason, for the driver's log.
+    `application` is its id on the cluster, or None for the submitter's last one.
     """
     with suppress(BlockReadError):
         write_stop(env.stores, submission, why)

@@ -95,14 +95,10 @@ def raise_reported(env: Environment, submission: Submission) -> None:
     Raises:
         BlockReadError: that error; never a conflict.
     """
-    reported = _reported(env, submission)
-    if reported is not None:
-        raise reported from None  # so that it is shown only once
-
-
-def _reported(env: Environment, submission: Submission) -> BlockReadError | None:
     try:
-        return read_failure(env.stores, submission)
+        reported = read_failure(env.stores, submission)
     except BlockReadError as error:  # this failure must not hide the application's
         env.observer.warn(str(error))
-    return None
+        return
+    if reported is not None:
+        raise reported from None  # so that it is shown only once
