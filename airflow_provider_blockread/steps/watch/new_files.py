@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -41,8 +41,8 @@ class NewFilesQuery:
     def to_json(self) -> dict[str, Any]:
         """Return this as JSON; it contains no credentials, only names of connections."""
         options = {"source": self.source.to_json(), "selection": self.selection.to_json()}
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)} | options
-        return fields | {"interval_ns": None if self.interval_ns is None else list(self.interval_ns)}
+        interval = None if self.interval_ns is None else list(self.interval_ns)
+        return {**vars(self), **options, "interval_ns": interval}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -71,12 +71,6 @@ class FilesFound(AsJson):
 def find_new_files(env: Environment, query: NewFilesQuery) -> FilesFound:
     """Return the files that a plan made now would take as new ones.
 
-    A root that does not exist yet has no files; this is logged.
-
-    Args:
-        env: ledger, stores and log.
-        query: what to look for.
-
     Raises:
         SourceError: when a root cannot be listed, or a file violates an option of the selection that is set to `fail`.
         TransientError: when the store or the ledger fails.
@@ -87,17 +81,21 @@ def find_new_files(env: Environment, query: NewFilesQuery) -> FilesFound:
             return FilesFound(feed=query.feed, why="planned")
     now = env.ledger.now()
     rules = Admission.of(query.source, query.selection, now)
-    listed = list_files(
-        env.stores,
-        query.source,
-        now_s=now.timestamp(),
-        absent=lambda error: env.observer.log(f"feed {query.feed}: {error}"),
-    )
-    unread = unread_files(env.ledger, query.feed, listed, rules=rules, interval_ns=query.interval_ns)
+    unread = unread_files(env.ledger, query.feed, listed(env, query), rules=rules, interval_ns=query.interval_ns)
     found = summed(query.feed, unread)
     found = dataclasses.replace(found, why=_why(query, found, now))
     env.observer.log(str(found))
     return found
+
+
+def listed(env: Environment, query: NewFilesQuery) -> Iterator[FileVersion]:
+    """Yield the files of the query's source; a root that does not exist yet has no files, which is logged."""
+    return list_files(
+        env.stores,
+        query.source,
+        now_s=env.ledger.now().timestamp(),
+        absent=lambda error: env.observer.log(f"feed {query.feed}: {error}"),
+    )
 
 
 def summed(feed: str, versions: Iterable[FileVersion]) -> FilesFound:

@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.files.unread import newest_file, newest_p
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
-from airflow_provider_blockread.steps.watch.new_files import FilesFound, NewFilesQuery, summed
+from airflow_provider_blockread.steps.watch.new_files import FilesFound, NewFilesQuery, listed, summed
 from airflow_provider_blockread.storage.backends.events import read_event, without_account
 from airflow_provider_blockread.storage.listing.files import list_files, listed_as, marked_by, why_held, would_list
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
@@ -46,13 +46,7 @@ def record_listing(env: Environment, query: NewFilesQuery) -> Watched:
         TransientError: when the store or the ledger fails.
     """
     before = newest_file(env.ledger)
-    listing = list_files(
-        env.stores,
-        query.source,
-        now_s=env.ledger.now().timestamp(),
-        absent=lambda error: env.observer.log(f"feed {query.feed}: {error}"),
-    )
-    return _watched(env, query, before, _record(env, query, listing))
+    return _watched(env, query, before, _record(env, query, listed(env, query)))
 
 
 def record_hints(env: Environment, query: NewFilesQuery, bodies: Sequence[str]) -> Watched:
@@ -79,13 +73,9 @@ def record_hints(env: Environment, query: NewFilesQuery, bodies: Sequence[str]) 
 
 
 def found_since(env: Environment, feed: str, marks: tuple[int, int], *, only: str | None = None) -> FilesFound:
-    """Return the totals of the pending files after one mark, up to another.
+    """Return the totals of the pending files after the first mark, up to the second.
 
-    Args:
-        env: ledger, stores and log.
-        feed: the feed's name.
-        marks: the mark up to which files were already reported, and the mark up to which to report them.
-        only: a glob on the files' URIs, as in `FileChoice`; None for all.
+    `only` is a glob on the files' URIs, as in `FileChoice`; None means all.
 
     Raises:
         OptionsError: when `only` is not a valid glob.
