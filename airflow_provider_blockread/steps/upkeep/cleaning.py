@@ -75,11 +75,6 @@ class CleanIntent(Intent):
     bytes: int
     left: Mapping[str, int]  # files that are left alone, by reason
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing would be done."""
-        return not self.files
-
 
 @dataclass(frozen=True, kw_only=True)
 class Cleaned(AsJson):

@@ -22,15 +22,16 @@ def what_was_done(env: Environment, file: CleanFile) -> str | None:
     if file.begun is None:
         return None
     taken = env.stores.finish_delete(file.version)
-    if taken is None and _is_there(env, file):
+    if taken is None and _why_not_there(env, file) is None:
         return None
     return "done" if taken and file.begun[0] == "delete" else _what_became(env, file, *file.begun)
 
 
 def tag_file(env: Environment, file: CleanFile, tags: Mapping[str, str]) -> str:
     """Add tags to a file if it is still the version that was read; return its state."""
-    if not _is_there(env, file):
-        return _what_became(env, file, "tag", None)
+    left = _why_not_there(env, file)
+    if left is not None:
+        return left
     try:
         env.stores.tag(file.version.path, tags)
     except FileMissingError:
@@ -40,9 +41,9 @@ def tag_file(env: Environment, file: CleanFile, tags: Mapping[str, str]) -> str:
 
 def delete_file(env: Environment, file: CleanFile) -> str:
     """Delete a file if it is still the version that was read; return its state."""
-    there = found_at(env, file.version.path)
-    if there is None or not same_version(there, file.version):
-        return "gone" if there is None else "changed"
+    left = _why_not_there(env, file)
+    if left is not None:
+        return left
     try:
         if env.stores.delete_version(file.version):
             return "done"
@@ -57,9 +58,9 @@ def archive_file(env: Environment, file: CleanFile, wanted: str) -> str:
     Raises:
         SourceError: when both places are taken, or the file is not complete in the archive.
     """
-    there = found_at(env, file.version.path)
-    if there is None or not same_version(there, file.version):
-        return "gone" if there is None else "changed"
+    left = _why_not_there(env, file)
+    if left is not None:
+        return left
     target = wanted
     try:
         target = _free_place(env, file, wanted)
@@ -118,9 +119,12 @@ def _free_place(env: Environment, file: CleanFile, wanted: str) -> str:
     raise SourceError(msg, file.version.path)
 
 
-def _is_there(env: Environment, file: CleanFile) -> bool:
+def _why_not_there(env: Environment, file: CleanFile) -> str | None:
+    """Return the state of a file that is not in its place as it was read; None if it is."""
     there = found_at(env, file.version.path)
-    return there is not None and same_version(there, file.version)
+    if there is None:
+        return "gone"
+    return None if same_version(there, file.version) else "changed"
 
 
 def _what_became(env: Environment, file: CleanFile, action: str, target: str | None) -> str:

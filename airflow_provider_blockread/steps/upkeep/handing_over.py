@@ -95,13 +95,8 @@ def hand_over(
 ) -> Generation:
     """Begin a generation for an Airflow run, which reads it once the run is cleared, and return the generation.
 
-    Args:
-        env: ledger and stores.
-        window: the window to read.
-        reading: how to read it.
-        who: the person who requests it.
-        run: the run that will read it: `dag_id/run_id`.
-        clear_number: the number that the run will have once it is cleared.
+    `who` is the person who requests it, `run` the run (`dag_id/run_id`), and `clear_number` the number that the run
+    will have once it is cleared.
 
     Raises:
         CleanedError: when files that would be read were cleaned from the source.

@@ -80,11 +80,6 @@ class PruneIntent(Intent):
     files: int
     leftovers: int  # folders
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing would be done."""
-        return not self.pruned and not self.leftovers
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pruned(AsJson):

@@ -178,9 +178,10 @@ def _intents(env: Environment, asked: RebuildRequest, begun: Request | None) -> 
     for window in asked.range.windows(env):
         if begun is None or window.created_at <= begun.began_at:
             mine = started.get(window.id)
-            named = asked.files if asked.range.window is not None and is_unseen(env, window) else None
-            correction = None if named is None else correction_intent(env, window, mine, named)
-            intent = correction or _intent(env, window, mine, asked.files)
+            if asked.files is not None and asked.range.window is not None and is_unseen(env, window):
+                intent: WindowIntent | None = correction_intent(env, window, mine, asked.files)
+            else:
+                intent = _intent(env, window, mine, asked.files)
             if intent is not None:
                 yield window, intent
 

@@ -120,9 +120,9 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
     if begun is not None:
         undo_incomplete(env, window)  # of a lost generation, which nothing else removes
         given_up = give_up_generation(env.ledger, window.id, who=who)
-    if begun is not None and (given_up is not None or begun.state == "superseded"):  # else it was just published
-        env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
-        return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
+        if given_up is not None or begun.state == "superseded":  # else it was just published
+            env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
+            return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
     return _withdraw(env, window, begin_abandoning(env.ledger, window.id, who=who))
 
 
