@@ -212,15 +212,13 @@ def _entry(seq: int, step: Step) -> JournalEntry:
 
 
 def _marker(env: Environment, window: Window, generation: Generation, change: Change) -> Marker:
-    number = Marker.number_of(generation.number, change)
-    recorded = partial(_is_recorded, env)
     return Marker(
         ledger=env.ledger.uuid,
         feed=window.feed,
         window=window.id,
-        number=number,
+        number=Marker.number_of(generation.number, change),
         at=env.ledger.now(),
-        is_recorded=recorded,
+        is_recorded=partial(_is_recorded, env),
     )
 
 

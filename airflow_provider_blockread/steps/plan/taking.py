@@ -112,7 +112,15 @@ class Taken:
     @cached_property
     def choice(self) -> ReaderChoice | None:
         """The choice of the window's readers, once its files are chosen, or None if the options set no target."""
-        return _follow_backlog(self._env, self._request, size=self.bytes, blocks=self.blocks)
+        splitting = self._request.splitting
+        if splitting.target_minutes is None:
+            return None
+        goal = ReaderGoal(
+            target_s=splitting.target_minutes * 60, least=splitting.min_readers, most=splitting.max_readers
+        )
+        rates = reader_rates(self._env.ledger, self._request.feed)
+        rate = median_low(rates) if rates else DEFAULT_RATE
+        return choose_readers(self.bytes, self.blocks, rate=rate, windows=len(rates), goal=goal)
 
     @property
     def readers(self) -> int | None:
@@ -138,9 +146,6 @@ class Taken:
             count = 1 if whole else -(-end // size) - start // size
             files, blocks, read = files + (count > 0), blocks + count, read + end - start
         self.files, self.blocks, self.bytes = self.files + files, self.blocks + blocks, self.bytes + read
-
-    def _is_whole(self, path: str) -> bool:
-        return is_one_block(self._format, path)
 
     def check(self, planned: ManifestSummary) -> None:
         """Compare what the groups of a plan hold with what was chosen.
@@ -176,7 +181,7 @@ class Taken:
             selection,
             interval_ns=request.interval_ns,
             block_size=self._limits.size_of,
-            whole=self._is_whole,
+            whole=partial(is_one_block, self._format),
         )
 
     def _taken(self, planner: Planner) -> Iterator[PendingFile]:
@@ -212,14 +217,3 @@ class _Newest:
 
 def _sums(counts: tuple[int, int, int]) -> str:
     return "{:,} files of {:,} blocks and {:,} bytes".format(*counts)
-
-
-def _follow_backlog(env: Environment, request: PlanRequest, *, size: int, blocks: int) -> ReaderChoice | None:
-    """Return the number of readers for a window of this many bytes and blocks, or None if the options set no target."""
-    splitting = request.splitting
-    if splitting.target_minutes is None:
-        return None
-    goal = ReaderGoal(target_s=splitting.target_minutes * 60, least=splitting.min_readers, most=splitting.max_readers)
-    rates = reader_rates(env.ledger, request.feed)
-    rate = median_low(rates) if rates else DEFAULT_RATE
-    return choose_readers(size, blocks, rate=rate, windows=len(rates), goal=goal)
