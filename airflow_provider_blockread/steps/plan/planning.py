@@ -30,7 +30,7 @@ from airflow_provider_blockread.steps.plan.discovering import describe_left_out,
 from airflow_provider_blockread.steps.plan.reopening import of_interval
 from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity
-from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
+from airflow_provider_blockread.steps.plan.taking import Taken
 from airflow_provider_blockread.steps.read.inferring import infers_columns
 from airflow_provider_blockread.steps.separation import check_apart, check_ledger, check_place, check_table_apart
 from airflow_provider_blockread.storage.listing.roots import bounds_of
@@ -95,7 +95,7 @@ def _restore_manifest(env: Environment, request: PlanRequest, window: Window, *,
         return
     read_now = as_read_by(window, latest_generation(env.ledger, window.id))
     try:
-        ensure_manifest(env, read_now, group_limits(env, request, window.readers), request)
+        ensure_manifest(env, read_now, request)
     except (ExchangeError, OptionsError) as error:
         if not published:
             raise
@@ -186,7 +186,7 @@ def _choose_and_freeze(
 ) -> WindowRef:
     key = request.window
     with _claim(env, request) as planner:
-        chosen = Taken(env, request, group_limits(env, request), planner)
+        chosen = Taken(env, request, planner)
         manifest, summary = chosen.plan(partial(render_manifest, identity=manifest_identity(env, key, request.feed)))
         late = find_late(env, request)
         if not chosen.ids:

@@ -23,7 +23,7 @@ from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
 from airflow_provider_blockread.steps.plan.planning import check_key, check_schemas
 from airflow_provider_blockread.steps.plan.reopening import of_interval
-from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
+from airflow_provider_blockread.steps.plan.taking import Taken
 
 _SAMPLE = 10  # files that are shown
 
@@ -75,8 +75,7 @@ def preview(env: Environment, request: PlanRequest) -> Preview:
     request = of_interval(env, request)
     check_date(request.generation.sink, request.key)
     found = discover(env, request)
-    limits = group_limits(env, request)
-    chosen = Taken(env, request, limits)
+    chosen = Taken(env, request)
     deque(chosen.choose(), maxlen=0)
     limits = chosen.limits
     tally = _Tally(request.generation.record_format, limits)

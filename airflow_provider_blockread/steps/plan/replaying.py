@@ -32,7 +32,6 @@ from airflow_provider_blockread.steps.plan.choosing import Chosen, choose_newer
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
 from airflow_provider_blockread.steps.plan.replacing import describe_newer, is_unseen, plan_newer, without_plan
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, restore_pruned
-from airflow_provider_blockread.steps.plan.taking import group_limits
 from airflow_provider_blockread.steps.read.checking import check_scope
 from airflow_provider_blockread.steps.read.scanning import spans_groups
 
@@ -154,7 +153,7 @@ def _choose_again(env: Environment, request: PlanRequest, window: Window, latest
     Raises:
         StateError: when another window continues after the part of a file that should be excluded.
     """
-    ensure_manifest(env, as_read_by(window, latest), group_limits(env, request, window.readers), request)
+    ensure_manifest(env, as_read_by(window, latest), request)
     found = choose_newer(env, window, latest)
     if found is None or request.generation.policies.on_changed != "exclude":
         return found

@@ -1,9 +1,13 @@
-"""Restores a lost or damaged manifest from the files in the ledger; its hash proves that it is the same plan."""
+"""How a window's files are cut and packed, and how a lost or damaged manifest is restored from the files in the ledger.
+
+The manifest's hash proves that the restored plan is the same.
+"""
 
 from __future__ import annotations
 
-from airflow_provider_blockread.blocks import GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks import AutoSize, GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import FileRange
+from airflow_provider_blockread.blocks.sizing import READERS
 from airflow_provider_blockread.errors import ExchangeError, OptionsError, PrunedError
 from airflow_provider_blockread.exchange.files import MANIFEST, read_checked
 from airflow_provider_blockread.exchange.manifest import render_manifest, summarize
@@ -13,14 +17,38 @@ from airflow_provider_blockread.ledger.upkeep.retention import restore_plan
 from airflow_provider_blockread.ledger.windows.generations import PRUNED, as_read_by, published_generation
 from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.windows.selection import window_files
+from airflow_provider_blockread.options import parse_size
+from airflow_provider_blockread.options.plan import AUTO
 from airflow_provider_blockread.records.format import RecordFormat, is_one_block
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
+
+_WHOLE = 2**62  # bytes; a block size that no file reaches
 
 
 def manifest_identity(env: Environment, window: str, feed: str) -> dict[str, str]:
     """Return the metadata that identify a manifest."""
     return {"window": window, "feed": feed, "ledger": env.ledger.uuid}
+
+
+def group_limits(env: Environment, request: PlanRequest, readers: int | None = None) -> GroupLimits:
+    """Return how the request's files are cut and packed; a format that cannot be split makes one block per file.
+
+    There are at most as many groups as `readers`, since each group has at least one reader.
+    """
+    splitting, needs_window = request.splitting, request.generation.function.needs_window
+    splittable = make_format(request.generation.record_format).splittable
+    block_size: int | AutoSize = _WHOLE
+    if splittable and splitting.block_size == AUTO:
+        block_size = AutoSize(readers=splitting.max_readers or READERS, store_block=env.stores.block_size)
+    elif splittable:
+        block_size = parse_size(splitting.block_size)
+    return GroupLimits(
+        block_size=block_size,
+        group_bytes=parse_size(splitting.group_bytes),
+        max_groups=1 if needs_window else min(splitting.max_groups, readers or splitting.max_groups),
+        splittable=splittable,
+    )
 
 
 def part_of(ledger: Ledger, found: PendingFile, fmt: RecordFormat) -> FileRange:
@@ -69,7 +97,7 @@ def restore_pruned(env: Environment, window: Window) -> None:
     env.observer.log(f"window {window.id} was pruned; its plan is restored from {plan.manifest_uri}")
 
 
-def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, request: PlanRequest) -> None:
+def ensure_manifest(env: Environment, window: Window, request: PlanRequest) -> None:
     """Make sure that the window's manifest is the planned one; write it again if it can be proven to be the same.
 
     The window is an open one, as its generation reads it; a plan that names newer versions is not written again. The
@@ -84,7 +112,7 @@ def ensure_manifest(env: Environment, window: Window, limits: GroupLimits, reque
         found = window_files(env.ledger, window.id, order=request.selection.order)
         fmt = make_format(request.generation.record_format)
         parts = (part_of(env.ledger, file, fmt) for file in found)
-        blocks = iter_blocks(parts, limits, total_bytes=window.bytes)
+        blocks = iter_blocks(parts, group_limits(env, request, window.readers), total_bytes=window.bytes)
         data, summary = render_manifest(blocks, identity=manifest_identity(env, window.id, window.feed))
         if summary.hash != window.manifest_hash:
             if window.manifest_hash == window.plan_hash:

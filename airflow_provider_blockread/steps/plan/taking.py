@@ -12,10 +12,9 @@ from itertools import chain
 from statistics import median_low
 from typing import TypeVar
 
-from airflow_provider_blockread.blocks import AutoSize, Block, GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks import Block, GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.blocks.readers import DEFAULT_RATE, ReaderChoice, ReaderGoal, choose_readers
-from airflow_provider_blockread.blocks.sizing import READERS
 from airflow_provider_blockread.errors import PlanConflictError, ProofError
 from airflow_provider_blockread.exchange.manifest import ManifestSummary
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
@@ -24,38 +23,15 @@ from airflow_provider_blockread.ledger.overlap import overlapped
 from airflow_provider_blockread.ledger.windows.planning import Planner
 from airflow_provider_blockread.ledger.windows.rates import reader_rates
 from airflow_provider_blockread.ledger.windows.selection import pending_files, window_files
-from airflow_provider_blockread.options import Limits, Selection, parse_size
-from airflow_provider_blockread.options.plan import AUTO
+from airflow_provider_blockread.options import Limits, Selection
 from airflow_provider_blockread.records.format import is_one_block
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
-from airflow_provider_blockread.steps.plan.restoring import part_of
-
-_WHOLE = 2**62  # bytes; a block size that no file reaches
+from airflow_provider_blockread.steps.plan.restoring import group_limits, part_of
 
 _AHEAD = 2  # chosen batches of files that wait to be taken
 
 _Plan = TypeVar("_Plan")
-
-
-def group_limits(env: Environment, request: PlanRequest, readers: int | None = None) -> GroupLimits:
-    """Return how the request's files are cut and packed; a format that cannot be split makes one block per file.
-
-    There are at most as many groups as `readers`, since each group has at least one reader.
-    """
-    splitting, needs_window = request.splitting, request.generation.function.needs_window
-    splittable = make_format(request.generation.record_format).splittable
-    block_size: int | AutoSize = _WHOLE
-    if splittable and splitting.block_size == AUTO:
-        block_size = AutoSize(readers=splitting.max_readers or READERS, store_block=env.stores.block_size)
-    elif splittable:
-        block_size = parse_size(splitting.block_size)
-    return GroupLimits(
-        block_size=block_size,
-        group_bytes=parse_size(splitting.group_bytes),
-        max_groups=1 if needs_window else min(splitting.max_groups, readers or splitting.max_groups),
-        splittable=splittable,
-    )
 
 
 class Taken:
@@ -63,17 +39,12 @@ class Taken:
 
     `files` and `blocks` count only files with blocks: an empty file has none, unless `is_one_block`.
 
-    Args:
-        env: ledger and stores.
-        request: what to choose.
-        limits: how the files are cut, and packed if no number of readers is chosen.
-        planner: the planner that takes the files while they are chosen, or None to take none.
+    The planner, if any, takes the files while they are chosen.
     """
 
-    def __init__(
-        self, env: Environment, request: PlanRequest, limits: GroupLimits, planner: Planner | None = None
-    ) -> None:
-        self._env, self._request, self._limits, self._planner = env, request, limits, planner
+    def __init__(self, env: Environment, request: PlanRequest, planner: Planner | None = None) -> None:
+        self._env, self._request, self._planner = env, request, planner
+        self._limits = group_limits(env, request)  # unless a number of readers is chosen
         self._format = make_format(request.generation.record_format)
         self.ids = array("q")
         self.files = self.blocks = self.bytes = 0

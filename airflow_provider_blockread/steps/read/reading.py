@@ -16,11 +16,7 @@ from airflow_provider_blockread.errors import (
     FileMissingError,
     SourceError,
 )
-from airflow_provider_blockread.exchange.layout import (
-    application_name,
-    attempt_folder,
-    data_folder,
-)
+from airflow_provider_blockread.exchange.layout import application_name, attempt_folder, data_folder
 from airflow_provider_blockread.exchange.model import ReadSpec, Submission, Target
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
@@ -45,13 +41,7 @@ from airflow_provider_blockread.spark.tasks.user_function import known_schema
 from airflow_provider_blockread.steps.describe import describe_group, describe_read
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.heartbeat import beating
-from airflow_provider_blockread.steps.model import (
-    Caller,
-    Environment,
-    ReadOutcome,
-    Submitter,
-    WindowRef,
-)
+from airflow_provider_blockread.steps.model import Caller, Environment, ReadOutcome, Submitter, WindowRef
 from airflow_provider_blockread.steps.read.checking import check_result, check_scope
 from airflow_provider_blockread.steps.read.inferring import with_columns
 from airflow_provider_blockread.steps.read.progress import showing

@@ -14,12 +14,7 @@ from typing import Self, TypeVar, cast
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import digest, options_digest
-from airflow_provider_blockread.errors import (
-    BlockReadError,
-    CompleteError,
-    FileChangedError,
-    FileMissingError,
-)
+from airflow_provider_blockread.errors import BlockReadError, CompleteError, FileChangedError, FileMissingError
 from airflow_provider_blockread.exchange.files import content_hash, read_small
 from airflow_provider_blockread.exchange.layout import scan_folder, scan_name, window_folder
 from airflow_provider_blockread.exchange.model import ScanSpec, Submission
@@ -37,11 +32,7 @@ from airflow_provider_blockread.records.format import must_scan
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import FailedTry, excluded_by_policy
 from airflow_provider_blockread.steps.model import DetachedSubmitter, Environment, Submitter, WindowRef
-from airflow_provider_blockread.steps.read.submitting import (
-    run_submission,
-    window_secret,
-    write_submission,
-)
+from airflow_provider_blockread.steps.read.submitting import run_submission, window_secret, write_submission
 from airflow_provider_blockread.steps.remedies import naming_remedy
 from airflow_provider_blockread.storage.stores import Stores
 

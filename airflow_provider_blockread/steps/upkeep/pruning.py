@@ -15,12 +15,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from airflow_provider_blockread.errors import BlockReadError, LedgerUnavailableError, OptionsError
-from airflow_provider_blockread.exchange.layout import (
-    data_folder,
-    quarantine_folder,
-    staging_folder,
-    window_folder,
-)
+from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder, staging_folder, window_folder
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.retention import (

@@ -25,7 +25,7 @@ from airflow_provider_blockread.steps import PlanRequest, plan
 from airflow_provider_blockread.steps.describe import describe_block_size
 from airflow_provider_blockread.steps.plan.discovering import discover
 from airflow_provider_blockread.steps.plan.preview import preview
-from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
+from airflow_provider_blockread.steps.plan.taking import Taken
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -50,8 +50,7 @@ def chosen(here: Pipe) -> tuple[Taken, list[Block]]:
     here.put({"a": b"", "b": b"b", "c": b"c" * 10, "d.gz": b"", "e": b"e" * 7, "f": b"f" * 4})
     request = asked(here, block_size=3, group_bytes=6)
     discover(here.env, request)
-    limits = group_limits(here.env, request)
-    found = Taken(here.env, request, limits)
+    found = Taken(here.env, request)
     return found, found.plan(list)
 
 

@@ -17,7 +17,7 @@ from airflow_provider_blockread.options import Splitting
 from airflow_provider_blockread.steps import plan
 from airflow_provider_blockread.steps.plan import taking
 from airflow_provider_blockread.steps.plan.discovering import discover
-from airflow_provider_blockread.steps.plan.taking import Taken, group_limits
+from airflow_provider_blockread.steps.plan.taking import Taken
 from tests.pipeline.make import Pipe
 
 FILES = {f"{n:04}": b"x" * (n + 1) for n in range(30)}
@@ -69,7 +69,7 @@ def test_files_are_taken_while_they_are_chosen(here: Pipe) -> None:
         return number
 
     with _claimed(here, "w") as planner:
-        assert Taken(here.env, request, group_limits(here.env, request), planner).plan(make) == len(FILES)
+        assert Taken(here.env, request, planner).plan(make) == len(FILES)
         assert feed_counts(here.env.ledger, here.feed) == {"planned": len(FILES)}
 
     assert counts[0] >= 4
@@ -90,7 +90,7 @@ def test_a_plan_that_fails_holds_nothing(here: Pipe, at: int) -> None:
                 raise MemoryError
 
     with pytest.raises(MemoryError), _claimed(here, "w") as planner:
-        Taken(here.env, request, group_limits(here.env, request), planner).plan(make)
+        Taken(here.env, request, planner).plan(make)
 
     assert feed_counts(here.env.ledger, here.feed) == {"pending": len(FILES)}
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("blockread-ledger")]
@@ -110,7 +110,7 @@ def test_a_second_pass_finds_what_the_first_has_taken(here: Pipe, order: str) ->
         passes.append(list(blocks))
 
     with _claimed(here, "w") as planner:
-        Taken(here.env, request, group_limits(here.env, request), planner).plan(make)
+        Taken(here.env, request, planner).plan(make)
 
     first, second = passes
     assert [(block.file, block.start, block.end) for block in first] == [
