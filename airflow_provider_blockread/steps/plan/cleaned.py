@@ -54,7 +54,10 @@ def require_sources(
         CleanedError: naming the files and where they are; nothing was changed.
     """
     total = count_away(env.ledger, window.id)
-    needed = _files_in(env, window, again) if total and again is not None else None
+    needed: set[int] | None = None
+    if total and again is not None:
+        shown = published_generation(env.ledger, window.id)
+        needed = {block.file for block in env.blocks(window, shown) if block.group in again}
     missing: list[AwayFile] = []
     others = 0
     for page in _pages(env, window.id):
@@ -148,8 +151,3 @@ def _pages(env: Environment, window_id: str) -> Iterator[list[AwayFile]]:
     while page := files_away(env.ledger, window_id, after=last, limit=_PAGE):
         yield page
         last = page[-1].file
-
-
-def _files_in(env: Environment, window: Window, groups: Collection[int]) -> set[int]:
-    shown = published_generation(env.ledger, window.id)
-    return {block.file for block in env.blocks(window, shown) if block.group in groups}

@@ -135,9 +135,9 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
 
 def is_outdated(env: Environment, begun: Generation, newer: Sequence[NewerVersion]) -> bool:
     """Return whether a generation that has begun reads versions that the store no longer has."""
-    read = replaced_by(env.ledger, begun.window, begun.number)
-    now = {version.file: version.found for version in newer}
-    return {file: version_digest(v) for file, v in read.items()} != {file: version_digest(v) for file, v in now.items()}
+    read = replaced_by(env.ledger, begun.window, begun.number).items()
+    now = {version.file: version_digest(version.found) for version in newer}
+    return now != {file: version_digest(version) for file, version in read}
 
 
 def _renewed(

@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window
-from airflow_provider_blockread.ledger.upkeep.requests import finish_request, open_request, start_requested
+from airflow_provider_blockread.ledger.upkeep.requests import finish_request, open_request
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import (
     FINISHED,
@@ -103,17 +103,15 @@ def hand_over(
         ConflictError: when a generation of the window is being published.
         OptionsError: when it should be verified, but is not published.
     """
-    arguments: dict[str, Any] = {"run": run, "clear_number": clear_number}
+    arguments: dict[str, Any] = {"window": window.id}
     if reading.action == "verify":
         require_published(env, window)
-        restore_pruned(env, window)
-        request = open_request(env.ledger, "verify", arguments | {"window": window.id}, who=who)
-        begun = start_requested(env.ledger, request, window.id)
     else:
-        asked = reading.request(window)
         require_readable(env, window, reading.files)
-        restore_pruned(env, window)
-        request = open_request(env.ledger, asked.action, asked.to_json() | arguments, who=who)
-        begun = start_reading(env, request, window, reading.files)
+        arguments = reading.request(window).to_json()
+    restore_pruned(env, window)
+    arguments |= {"run": run, "clear_number": clear_number}
+    request = open_request(env.ledger, reading.action, arguments, who=who)
+    begun = start_reading(env, request, window, reading.files)
     finish_request(env.ledger, request)  # from here on the run continues it
     return begun

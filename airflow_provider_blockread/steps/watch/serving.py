@@ -12,7 +12,7 @@ import json
 import os
 import select
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any, TextIO
 
@@ -22,14 +22,12 @@ from airflow_provider_blockread.observer import LOG_S, LogObserver
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.read.waiting import Waiting, poll, stop
 from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find_new_files
-from airflow_provider_blockread.steps.watch.remote_work import end_remotely, work_remotely
+from airflow_provider_blockread.steps.watch.remote_work import Request, end_remotely, work_remotely
 from airflow_provider_blockread.steps.watch.watching import found_since, record_hints, record_listing
 from airflow_provider_blockread.storage.stores import Stores
 
 #: Seconds without a request after which the program ends.
 IDLE_S = 600.0
-
-Request = Mapping[str, Any]
 
 
 def _query(asked: Request) -> NewFilesQuery:
@@ -50,7 +48,7 @@ TASKS: dict[str, Callable[[Environment, Request], AsJson]] = {
 }
 
 
-def answer(request: Mapping[str, Any], log: Callable[[str], None]) -> dict[str, Any]:
+def answer(request: Request, log: Callable[[str], None]) -> dict[str, Any]:
     """Return the answer to a request, or the error of this package with which it ended."""
     try:
         with closing(open_ledger(request["ledger"])) as ledger:
