@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 import click
 
@@ -19,6 +18,7 @@ from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
 from airflow_provider_blockread.ledger.windows.queries import FileRow, feed_counts, list_files
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.times import moment_of
 
 
 @click.group()
@@ -53,10 +53,10 @@ def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, a
     if as_json:
         print_json([_file_json(row) for row in rows])
         return
-    table = [
-        (row.version.path, _state(row), format_bytes(row.version.size), _time(row.version.mtime_ns), row.window)
-        for row in rows
-    ]
+    table = []
+    for row in rows:
+        modified = f"{moment_of(row.version.mtime_ns):%Y-%m-%d %H:%M:%SZ}"
+        table.append((row.version.path, _state(row), format_bytes(row.version.size), modified, row.window))
     print_table(("path", "state", "size", "modified", "window"), table)
     counts = feed_counts(env.ledger, feed)
     say(f"{feed}: " + (", ".join(f"{n:,} {name}" for name, n in counts.items()) or "no files"), err=True)
@@ -80,7 +80,3 @@ def _file_json(row: FileRow) -> dict[str, object]:
         "last_sign_at": row.progress and row.progress.to_json()["last_sign_at"],
         "discovered_at": row.discovered_at.isoformat(),
     }
-
-
-def _time(mtime_ns: int) -> str:
-    return datetime.fromtimestamp(mtime_ns / 1e9, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
+from datetime import UTC, datetime
 
 import pytest
 from click.testing import CliRunner
@@ -13,7 +15,7 @@ from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.cli.terminal.printing import print_table
 from airflow_provider_blockread.ledger.schema.tables import REVISIONS
 from airflow_provider_blockread.observer import Observer
-from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
+from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink, nanoseconds
 from airflow_provider_blockread.steps import Environment, PlanRequest, WindowRef, plan
 from airflow_provider_blockread.storage.stores import Stores
 from tests.cli.place import Place
@@ -182,6 +184,16 @@ def test_files_list(place: Place, planned: WindowRef) -> None:
     ]
     assert [row["path"] for row in pending] == [f"file://{place.source}/c.log"]
     assert planned.window in place.call("files", "list", planned.feed).stdout
+
+
+def test_the_time_of_a_file_is_cut_to_its_second(place: Place, planned: WindowRef) -> None:
+    """A file that was modified just before midnight is not listed with the next day."""
+    place.put({"c.log": b"3\n"})
+    modified_ns = nanoseconds(datetime(2026, 11, 22, tzinfo=UTC)) - 1
+    os.utime(place.source / "c.log", ns=(modified_ns, modified_ns))
+    place.call("plan", str(place.source))
+
+    assert "2026-11-21 23:59:59Z" in place.call("files", "list", planned.feed).stdout
 
 
 def test_db_upgrade(place: Place) -> None:

@@ -23,6 +23,11 @@ def nanoseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1) * 1000
 
 
+def moment_of(time_ns: int) -> datetime:
+    """Return nanoseconds since the epoch as a time in UTC, without what is below a microsecond."""
+    return _EPOCH + timedelta(microseconds=time_ns // 1000)
+
+
 def utc_text(moment: datetime) -> str:
     """Return an aware time as ISO 8601 text in UTC, `2026-11-21T04:00:00Z`."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

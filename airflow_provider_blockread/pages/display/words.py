@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from markupsafe import Markup
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.times import moment_of
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
-_NS = 1_000_000_000
 _SHORT_ID = 6
 _MOST_DIGITS, _MOST = 19, 2**63 - 1  # of a number that a database holds
 _LEAST_S = 0.05  # a shorter time is too short for a rate
@@ -115,8 +115,8 @@ def at_ns(ns: int | None) -> datetime | None:
     if ns is None:
         return None
     try:
-        return datetime.fromtimestamp(ns / _NS, UTC)
-    except (OverflowError, ValueError, OSError):
+        return moment_of(ns)
+    except OverflowError:
         return None
 
 

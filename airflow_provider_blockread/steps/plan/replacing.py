@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import digest, version_digest
@@ -26,6 +25,7 @@ from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, check_versions, record_versions, replaced_by
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.options.parsing.times import moment_of
 from airflow_provider_blockread.steps.intent import WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.choosing import Chosen, FileChoice, NewerVersion, choose
@@ -203,5 +203,5 @@ def _refuse_small(
 
 def _describe(version: NewerVersion) -> str:
     found = version.found
-    when = f", of {datetime.fromtimestamp(found.mtime_ns // 10**9, UTC):%Y-%m-%d %H:%M:%SZ}" if found.mtime_ns else ""
+    when = f", of {moment_of(found.mtime_ns):%Y-%m-%d %H:%M:%SZ}" if found.mtime_ns else ""
     return f"{found.path} ({format_bytes(found.size)}{when})"

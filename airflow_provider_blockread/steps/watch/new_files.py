@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Self
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -14,6 +14,7 @@ from airflow_provider_blockread.ledger.files.unread import unread_files
 from airflow_provider_blockread.ledger.windows.planning import find_window
 from airflow_provider_blockread.options import FileSource, Selection, utc_text
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.times import moment_of
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage.listing.files import list_files
@@ -111,7 +112,7 @@ def summed(feed: str, versions: Iterable[FileVersion]) -> FilesFound:
         room += len(version.path)
         if count == len(paths) + 1 and count <= SHOWN and room <= SHOWN_CHARACTERS:
             paths.append(version.path)
-    oldest = None if oldest_ns is None else utc_text(_moment(oldest_ns))
+    oldest = None if oldest_ns is None else utc_text(moment_of(oldest_ns))
     return FilesFound(feed=feed, files=count, bytes=size, oldest=oldest, paths=tuple(paths))
 
 
@@ -124,7 +125,3 @@ def _why(query: NewFilesQuery, found: FilesFound, now: datetime) -> str:
         return ""
     waited = None if found.oldest is None else (now - datetime.fromisoformat(found.oldest)).total_seconds()
     return "delay" if waited is None or waited >= query.max_delay else ""
-
-
-def _moment(time_ns: int) -> datetime:
-    return datetime.fromtimestamp(time_ns // 10**9, UTC).replace(microsecond=time_ns % 10**9 // 1000)
