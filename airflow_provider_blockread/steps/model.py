@@ -119,15 +119,22 @@ class Environment:
         return make_sink(self.stores, option, kind, self.access)
 
     def blocks(
-        self, window: Window, generation: Generation | None = None, *, group: int | None = None
+        self,
+        window: Window,
+        generation: Generation | None = None,
+        *,
+        group: int | None = None,
+        file: int | None = None,
     ) -> Iterator[Block]:
-        """Yield the blocks of a window, or of one group, as a generation reads them; without one, as the window says.
+        """Yield the blocks of a window, of one group, or of one file, as a generation reads them.
+
+        Without a generation, the manifest is the one that `window` names.
 
         Raises:
             ExchangeError: when the manifest is missing, or is not the one that was planned.
         """
         plan = as_read_by(window, generation)
-        return read_manifest(self.stores, plan.manifest_uri, plan.manifest_hash, group=group)
+        return read_manifest(self.stores, plan.manifest_uri, plan.manifest_hash, group=group, file=file)
 
     def window_secret(self, window: str) -> str:
         """Return the secret that seals what a window keeps in the work area for later tries."""

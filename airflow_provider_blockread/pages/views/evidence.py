@@ -13,14 +13,13 @@ import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.files import read_small
-from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import Receipt
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.ledger.model import Generation, Group
 from airflow_provider_blockread.ledger.overview.window import Output
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
-from airflow_provider_blockread.ledger.windows.generations import as_read_by, list_groups
+from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.progress import group_progress
 from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA
 from airflow_provider_blockread.steps.model import Environment
@@ -62,8 +61,7 @@ def file_blocks(env: Environment, row: WindowRow, generation: Generation, file: 
     Raises:
         ExchangeError: when the plan or the receipts are gone.
     """
-    plan = as_read_by(row.window, generation)
-    blocks = list(read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash, file=file))
+    blocks = list(env.blocks(row.window, generation, file=file))
     named = {block.group for block in blocks}
     groups = {one.ref.group: one for one in list_groups(env.ledger, row.window.id, generation.number)}
     receipts: dict[int, Receipt] = {}
@@ -89,12 +87,12 @@ def file_states(env: Environment, row: WindowRow, generation: Generation) -> dic
 
     The result is empty if the plan is gone.
     """
-    plan, now = as_read_by(row.window, generation), env.ledger.now()
+    now = env.ledger.now()
     groups = list_groups(env.ledger, row.window.id, generation.number)
     states = {one.ref.group: group_progress(one, now).state for one in groups}
     found: dict[int, str] = {}
     try:
-        for block in read_manifest(env.stores, plan.manifest_uri, plan.manifest_hash):
+        for block in env.blocks(row.window, generation):
             found[block.file] = worst((found.get(block.file, "done"), states.get(block.group, "waiting")))
     except BlockReadError:
         return {}
