@@ -49,7 +49,8 @@ class ParquetDirectory(LoggedDirectory):
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Return the work area, where tasks write, after a check of the partition columns and those of the log."""
-        columns = known_names(self._option, self.uri, self._log.names())
+        there = None if self._option.case_sensitive else self._log.columns()
+        columns = known_names(self._option, self.uri, () if there is None else there.schema.names)
         if schema is not None:
             problem, schema = unmatched(schema, self._option), matched(schema, columns)
             if problem := problem or misarranged(schema, self._option):

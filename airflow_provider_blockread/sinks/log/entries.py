@@ -35,10 +35,11 @@ class PublishedLog:
     Args:
         stores: opens the directory.
         uri: the canonical URI of the directory.
+        evolves: whether rows may change its columns.
     """
 
-    def __init__(self, stores: Stores, uri: str) -> None:
-        self._stores, self._uri = stores, uri
+    def __init__(self, stores: Stores, uri: str, *, evolves: bool = False) -> None:
+        self._stores, self._uri, self._evolves = stores, uri, evolves
         self.folder = uris.child(uri, LOG_FOLDER)
         self.windows = uris.child(self.folder, "windows")
         self.schemas = uris.child(self.folder, "schemas")
@@ -91,18 +92,18 @@ class PublishedLog:
             before = self._stores.read_bytes(kept[-1]) if kept else b""
         self._write(marker, [(row["path"], row["size"], row["rows"]) for row in _rows(before) if row["path"]])
 
-    def compared(self, rows: Columns, *, evolves: bool) -> tuple[str, Evolution]:
+    def compared(self, rows: Columns) -> tuple[str, Evolution]:
         """Return the reason why the directory refuses rows, empty if it does not, and how its columns change."""
-        return self._compared(self._schemas(), rows, evolves=evolves)
+        return self._compared(self._schemas(), rows)
 
-    def add_columns(self, rows: Columns, marker: Marker, *, evolves: bool) -> str:
+    def add_columns(self, rows: Columns, marker: Marker) -> str:
         """Log the columns of rows that the directory lacks, and return the change in words.
 
         Raises:
             ProofError: when the directory does not accept such rows.
         """
         there = self._schemas()
-        problem, evolution = self._compared(there, rows, evolves=evolves)
+        problem, evolution = self._compared(there, rows)
         if problem:
             raise ProofError(problem)
         if not evolution:
@@ -111,17 +112,17 @@ class PublishedLog:
         mine = uris.child(self.schemas, f"{len(there):06d}-{marker.window}-{marker.number}.json")
         self._stores.write_bytes_atomic(mine, _described(rows, marker, changes))
         others = [found for found in self._schemas() if not _is_of(found, marker)]
-        problem, _ = self._compared(others, rows, evolves=evolves)
+        problem, _ = self._compared(others, rows)
         if problem:  # another publisher has added other columns at the same time
             self._stores.remove(mine)
             raise ProofError(problem)
         return changes
 
-    def _compared(self, schemas: list[dict[str, Any]], rows: Columns, *, evolves: bool) -> tuple[str, Evolution]:
+    def _compared(self, schemas: list[dict[str, Any]], rows: Columns) -> tuple[str, Evolution]:
         there = self._columns(schemas)
         if there is None:
             return "", Evolution(added=tuple(rows.schema))
-        return there.compared(rows, self._uri, evolves=evolves)
+        return there.compared(rows, self._uri, evolves=self._evolves)
 
     def _columns(self, schemas: Iterable[dict[str, Any]]) -> Columns | None:
         known: dict[str, pa.DataType] = {}

@@ -13,6 +13,7 @@ _PARTITIONS = "tests/sinks/test_partitions.py"
 _OTHERS = "tests/sinks/test_others.py"
 _LOG = "tests/sinks/test_log.py"
 _FULL = "tests/sinks/test_full_disk.py"
+_ALL_OR_NONE = "tests/sinks/test_log.py::test_all_windows_of_a_directory_are_logged_or_none"
 _FUNCTIONS = "what a function does with a value is tested of functions"
 _OBJECTS = "tests/sinks/test_objects.py"
 _COLUMNS = "tests/sinks/tables/test_table_columns.py"
@@ -91,8 +92,8 @@ CATALOG: list[Entry] = [
     Remedy("sinks/directory.py", "or the sink for such a table", f"{_OTHERS}::test_the_folder_of_a_table"),
     Remedy("sinks/directory.py", "by which that was written", f"{_OTHERS}::test_files_of_another_form"),
     Remedy("sinks/directory.py", "for this output alone", f"{_OTHERS}::test_files_of_someone_else"),
-    Remedy("sinks/log/steps.py", "would not name this", f"{_LOG}::test_all_windows_of_a_directory_are_logged_or_none"),
-    Remedy("sinks/log/steps.py", "would not name them", f"{_LOG}::test_all_windows_of_a_directory_are_logged_or_none"),
+    Remedy("sinks/log/directory.py", "would not name this", _ALL_OR_NONE),
+    Remedy("sinks/log/directory.py", "would not name them", _ALL_OR_NONE),
     Remedy("sinks/log/entries.py", "at the same time", f"{_LOG}::test_a_column_of_two_types_is_named"),
     Remedy("sinks/log/entries.py", "which is outside of", f"{_LOG}::test_no_file_elsewhere_is_read"),
     Remedy("sinks/log/reading.py", "is not a Parquet file", f"{_LOG}::test_text_is_read_by_its_files"),
