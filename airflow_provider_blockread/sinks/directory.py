@@ -59,9 +59,9 @@ class Directory:
         del marker
         if step.action == "remove":
             return State.NOT_APPLIED if self._stores.exists(step.target) else State.APPLIED
-        if self._is_whole(step.target, step.size):
+        if self._stores.size(step.target) == step.size:
             return State.APPLIED
-        return State.NOT_APPLIED if self._is_whole(step.source, step.size) else State.UNKNOWN
+        return State.NOT_APPLIED if self._stores.size(step.source) == step.size else State.UNKNOWN
 
     def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
         """Take the steps one after another; without any, only create the folder."""
@@ -184,7 +184,7 @@ class Directory:
         try:
             yield
         except FileMissingError as error:
-            if self._is_whole(source, size):
+            if self._stores.size(source) == size:
                 msg = (
                     f"the output folder {self.uri} was removed while a window was published into it, with what"
                     " was there; clear the run from its plan on, and the window is read and published again"
@@ -202,9 +202,3 @@ class Directory:
         if step.source:  # first, so that an overtaken publisher that wakes up finds nothing to move
             self._stores.remove(step.source)
         self._stores.remove(step.target)
-
-    def _is_whole(self, uri: str, size: int) -> bool:
-        try:
-            return self._stores.stat(uri).size == size
-        except FileMissingError:
-            return False

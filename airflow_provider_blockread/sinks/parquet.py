@@ -65,7 +65,7 @@ class ParquetDirectory(LoggedDirectory):
 
     def _schema_of(self, output: OutputFile) -> pa.Schema:
         """Return the schema of the rows in a file from its footer, whether it is staged or published."""
-        there = output if self._is_whole(output.uri, output.size) else replace(output, uri=output.source)
+        there = output if self._stores.size(output.uri) == output.size else replace(output, uri=output.source)
         with self._explained(output.source, output.uri, output.size):
             size = self._stores.stat(there.uri).size
         if size != output.size:

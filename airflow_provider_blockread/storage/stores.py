@@ -120,6 +120,12 @@ class Stores:
             raise SourceError(msg)
         return version
 
+    def size(self, uri: str) -> int | None:
+        """Return the bytes of a file, or None if nothing is there."""
+        with suppress(FileMissingError):
+            return self.stat(uri).size
+        return None
+
     def exists(self, uri: str) -> bool:
         """Return whether a file or folder is there; denied access is an error, not an absence."""
         with suppress(FileMissingError):
@@ -215,7 +221,7 @@ class Stores:
             SourceError: if the source has another size, or the two are in different stores.
         """
         source, target = uris.canonical(source), uris.canonical(target)
-        if self._size(target) == size:
+        if self.size(target) == size:
             return
         found = self.stat(source).size
         if found != size:
@@ -243,7 +249,7 @@ class Stores:
             raise SourceError(msg)
         self.makedirs(uris.parent(target))
         (store, path), place = self._store(source), self._store(target)[1]
-        with translated(source if self._size(source) is None else target):
+        with translated(source if self.size(source) is None else target):
             try:
                 store.place(path, place)
             except FileExistsError as error:
@@ -264,11 +270,6 @@ class Stores:
         """Add tags to a file, and keep its other tags, in a store that `has_tags`."""
         with self._at(uri) as (_, store, path):
             store.tag(path, tags)
-
-    def _size(self, uri: str) -> int | None:
-        with suppress(FileMissingError):
-            return self.stat(uri).size
-        return None
 
     def makedirs(self, uri: str) -> None:
         """Create a folder and its parents; object stores neither have nor need folders."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
-from airflow_provider_blockread.errors import FileMissingError, ProofError
+from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.parquet import read_footer
 from airflow_provider_blockread.storage import Stores, uris
@@ -34,18 +33,11 @@ def require_files(stores: Stores, table: str, files: Sequence[OutputFile]) -> No
 
 
 def _sizes(stores: Stores, files: Sequence[OutputFile]) -> Iterable[int | None]:
-    look = partial(_size, stores)
-    if not files or uris.is_local(files[0].uri):
-        return map(look, files)
+    places = [file.uri for file in files]
+    if not files or uris.is_local(places[0]):
+        return map(stores.size, places)
     with ThreadPoolExecutor(_THREADS) as threads:
-        return list(threads.map(look, files))
-
-
-def _size(stores: Stores, file: OutputFile) -> int | None:
-    try:
-        return stores.stat(file.uri).size
-    except FileMissingError:
-        return None
+        return list(threads.map(stores.size, places))
 
 
 def misplaced_nulls(stores: Stores, files: Iterable[OutputFile], needed: Sequence[str]) -> str:
