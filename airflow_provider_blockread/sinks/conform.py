@@ -13,18 +13,14 @@ _SHOWN = 50  # columns in a message
 _PINNED = 4  # largest multiple of its own bytes that a batch may keep alive in its parent's buffers
 
 
-def check_schema(schema: pa.Schema) -> None:
-    """Refuse a schema that no table can have.
-
-    Raises:
-        FunctionError: when it has no columns, or two columns with one name.
-    """
+def misnamed(schema: pa.Schema) -> str:
+    """Return the reason why no output can have such columns, or an empty string if their names are distinct."""
     names = schema.names
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if not names or twice:
-        what = f"two columns named {twice[0]!r}" if twice else "no columns"
-        msg = f"a batch has {what}; return batches with distinct columns from the function"
-        raise FunctionError(msg)
+    if names and not twice:
+        return ""
+    what = f"two columns named {twice[0]!r}" if twice else "no columns"
+    return f"a batch has {what}; return batches with distinct columns from the function"
 
 
 def check_precision(batch: pa.RecordBatch) -> None:

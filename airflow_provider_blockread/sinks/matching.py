@@ -45,7 +45,7 @@ def known_names(option: ColumnarSink, place: str, there: Sequence[str], own: Seq
     return tuple({name.lower(): name for name in names}.values())
 
 
-def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
+def unmatched(schema: pa.Schema, option: ColumnarSink) -> str:
     """Return in words which columns of rows cannot be matched, or an empty string if all can."""
     two = None if option.case_sensitive else alike(schema.names)
     return (
@@ -82,7 +82,7 @@ class _MatchedWriter:
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
         """Rename the columns of a batch, and write it."""
         if batch.schema != self._last or not self._names:
-            if problem := misfit(batch.schema, self._option):
+            if problem := unmatched(batch.schema, self._option):
                 raise FunctionError(problem)
             self._last, self._names = batch.schema, matched(batch.schema, self._known).names
         self._writer.write(batch.rename_columns(self._names), block)

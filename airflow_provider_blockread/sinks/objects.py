@@ -15,7 +15,7 @@ import pyarrow.csv as pc_csv
 
 from airflow_provider_blockread.errors import FunctionError, RowError
 from airflow_provider_blockread.options import CsvSink
-from airflow_provider_blockread.sinks.conform import check_schema
+from airflow_provider_blockread.sinks.conform import misnamed
 from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
@@ -35,7 +35,7 @@ class JsonObjects(TextLines):
 
     def misfit(self, schema: pa.Schema) -> str:
         """Return the reason why objects cannot have such columns, or an empty string if they can."""
-        return columns_misfit(schema)
+        return misnamed(schema)
 
     def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
         """Return the rows as JSON lines."""
@@ -57,7 +57,7 @@ class CsvRows:
 
     def misfit(self, schema: pa.Schema) -> str:
         """Return the reason why csv cannot hold such rows, or an empty string if it can."""
-        if problem := columns_misfit(schema):
+        if problem := misnamed(schema):
             return problem
         for field in schema:
             if pa.types.is_nested(field.type) or any(is_bytes(field.type) for is_bytes in _BYTES):
@@ -98,15 +98,6 @@ class CsvRows:
             msg = f"csv cannot hold what the function returned ({error}); cast it in the function"
             raise FunctionError(msg) from error
         return bytes(made.getvalue())
-
-
-def columns_misfit(schema: pa.Schema) -> str:
-    """Return the reason why a reader would not find all columns, or an empty string if it would."""
-    try:
-        check_schema(schema)
-    except FunctionError as error:
-        return str(error)
-    return ""
 
 
 def _json_texts(column: pa.Array) -> pa.LargeStringArray:

@@ -14,12 +14,10 @@ from airflow_provider_blockread.errors import OptionsError, ProofError, SourceEr
 from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink, ParquetSink
-from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
-from airflow_provider_blockread.sinks.columnar.arranged import sort_columns
+from airflow_provider_blockread.sinks.columnar.arranged import misarranged, sort_columns
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter, SortedWriter
 from airflow_provider_blockread.sinks.log.directory import LoggedDirectory
-from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer
-from airflow_provider_blockread.sinks.matching import misfit as unmatched
+from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer, unmatched
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.partitions import (
     PartitionedWriter,

@@ -19,8 +19,8 @@ from airflow_provider_blockread.options import ColumnarSink, ParquetSink, Sink
 from airflow_provider_blockread.options.partitions import Partition
 from airflow_provider_blockread.records.excerpts import excerpt
 from airflow_provider_blockread.sinks.columnar import transforms
-from airflow_provider_blockread.sinks.columnar.arranged import left_out, misfit
-from airflow_provider_blockread.sinks.conform import check_precision, check_schema, conform
+from airflow_provider_blockread.sinks.columnar.arranged import left_out, misarranged
+from airflow_provider_blockread.sinks.conform import check_precision, conform, misnamed
 from airflow_provider_blockread.sinks.protocol import Writer
 
 #: The name of null in the name of a folder.
@@ -116,8 +116,7 @@ class PartitionedWriter:
             FunctionError: when there are more partitions than the option allows.
         """
         if self._schema is None:
-            check_schema(batch.schema)
-            if problem := misfit(batch.schema, self._option):
+            if problem := misnamed(batch.schema) or misarranged(batch.schema, self._option):
                 raise FunctionError(problem)
             self._schema = batch.schema
         if isinstance(self._option, ParquetSink) and self._option.log and not self._seen:

@@ -12,7 +12,7 @@ from airflow_provider_blockread.sinks.columnar import transforms
 from airflow_provider_blockread.sinks.columnar.sorting import has_order
 
 
-def misfit(schema: pa.Schema, option: ColumnarSink) -> str:
+def misarranged(schema: pa.Schema, option: ColumnarSink) -> str:
     """Return the reason why rows cannot be arranged as an option requests, or an empty string if they can."""
     for partition in option.partitions:
         if schema.get_field_index(partition.column) < 0:

@@ -12,12 +12,11 @@ import pyarrow.parquet as pq
 from airflow_provider_blockread.errors import BlockReadError, FunctionError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink
-from airflow_provider_blockread.sinks.columnar.arranged import compression, sort_columns
-from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
+from airflow_provider_blockread.sinks.columnar.arranged import compression, misarranged, sort_columns
 from airflow_provider_blockread.sinks.columnar.encodings import RAW, choose_encodings
 from airflow_provider_blockread.sinks.columnar.field_ids import with_ids
 from airflow_provider_blockread.sinks.columnar.sorting import Sorter
-from airflow_provider_blockread.sinks.conform import check_precision, check_schema, conform, owned
+from airflow_provider_blockread.sinks.conform import check_precision, conform, misnamed, owned
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
 from airflow_provider_blockread.sinks.statistics import column_statistics, misfit
 from airflow_provider_blockread.storage import Stores
@@ -58,11 +57,7 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
         """Add a batch; full row groups are written to the file."""
         del block
         if self._schema is None:
-            check_schema(batch.schema)
-            if self._table and (problem := misfit(batch.schema)):
-                raise FunctionError(problem)
-            of_all = not self._option.partition_by  # else the schema of all columns was already checked
-            if of_all and (problem := misarranged(batch.schema, self._option)):
+            if problem := self._misfit(batch.schema):
                 raise FunctionError(problem)
             self._schema = self._written(batch.schema)
         batch = conform(batch, self._schema)
@@ -76,6 +71,13 @@ class ParquetWriter(StagedFiles["_ParquetFile"]):
             self._flush()
         elif len(self._group) * max(batch.num_columns, _FEWEST_ARRAYS) >= _MAX_ARRAYS:
             self._group = pa.Table.from_batches(self._group).combine_chunks().to_batches()
+
+    def _misfit(self, schema: pa.Schema) -> str:
+        """Return the reason why files cannot hold such rows, or an empty string if they can."""
+        problem = misnamed(schema) or (misfit(schema) if self._table else "")
+        if problem or self._option.partition_by:  # the arrangement was already checked for all columns
+            return problem
+        return misarranged(schema, self._option)
 
     def _written(self, schema: pa.Schema) -> pa.Schema:
         """Return the schema of files for the schema of batches."""

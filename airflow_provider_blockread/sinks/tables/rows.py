@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airflow_provider_blockread.errors import FunctionError, RowError
+from airflow_provider_blockread.errors import RowError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, Writer
@@ -50,10 +50,11 @@ class RowTable(Table):
 class _RowWriter(ParquetWriter):
     """Writes staged files with rows that a PostgreSQL table can hold."""
 
+    def _misfit(self, schema: pa.Schema) -> str:
+        return misfit(schema) or super()._misfit(schema)
+
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
         """Add a batch; refuse a text with a NUL, which the server does not accept, with an error that names the row."""
-        if self._schema is None and (problem := misfit(batch.schema)):
-            raise FunctionError(problem)
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
                 holds = pc.match_substring(column, "\0")

@@ -23,9 +23,8 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink
-from airflow_provider_blockread.sinks.columnar.arranged import misfit as misarranged
-from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer
-from airflow_provider_blockread.sinks.matching import misfit as unmatched
+from airflow_provider_blockread.sinks.columnar.arranged import misarranged
+from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer, unmatched
 from airflow_provider_blockread.sinks.names import AttemptName, require_data_file, window_prefix
 from airflow_provider_blockread.sinks.parquet import parquet_writer, read_footer
 from airflow_provider_blockread.sinks.partitions import check_partitions

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import DataFrameFunction, FrameFunction, Sql
-from airflow_provider_blockread.sinks.conform import check_schema, difference
+from airflow_provider_blockread.sinks.conform import difference, misnamed
 from airflow_provider_blockread.spark.tasks.loading import load_function
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema
 
@@ -74,7 +74,8 @@ def output_schema(option: FrameFunction, frame: DataFrame) -> pa.Schema:
     Raises:
         FunctionError: when the DataFrame differs from the declared schema, or no table can have its schema.
     """
-    check_schema(pa.schema([(name, pa.null()) for name in frame.columns]))
+    if problem := misnamed(pa.schema([(name, pa.null()) for name in frame.columns])):
+        raise FunctionError(problem)
     found = frame.limit(0).toArrow().schema.remove_metadata()  # the metadata only says that instants are in UTC
     declared = declared_schema(option)
     if declared is None:

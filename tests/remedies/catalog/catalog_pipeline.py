@@ -41,7 +41,6 @@ CATALOG: list[Entry] = [
     ),
     Explained("exchange/results.py", "use one version", "two versions of this package cannot be installed in one test"),
     Remedy("exchange/states.py", "", "tests/pipeline/read/test_states.py::test_lost_states_of_files_that_span_groups"),
-    Remedy("sinks/conform.py", "distinct columns", f"{_CODE}::test_a_function_that_is_corrected"),
     Remedy("sinks/conform.py", "at every call", f"{_CODE}::test_columns_that_are_declared"),
     Explained(
         "sinks/names.py", "is not a data file", "results name what this package's writer has named, and are sealed"

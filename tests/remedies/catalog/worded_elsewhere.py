@@ -6,11 +6,12 @@ _DELTA, _ICEBERG = "tests/sinks/tables/test_delta.py", "tests/sinks/tables/test_
 _COLUMNS, _PARTITIONS = "tests/sinks/tables/test_table_columns.py", "tests/sinks/test_partitions.py"
 _LOG = "tests/sinks/test_log.py"
 _POSTGRES = "tests/sinks/tables/postgres/test_postgres.py"
+_CORRECTED = "tests/remedies/test_functions.py::test_a_function_that_is_corrected"
 _PASSED_ON = "the text of another error, which has an entry of its own, with a place before it"
 
 _ONE_COLUMN = ("tests/sinks/tables/test_matching.py::test_two_columns_of_rows_that_are_one_are_refused",)
 _TABLES = (
-    "`refuse` of each table, and of sinks/evolution.py; `misfit` of sinks/matching.py",
+    "`refuse` of each table, and of sinks/evolution.py; `unmatched` of sinks/matching.py",
     (
         "tests/sinks/tables/test_evolution.py::test_a_table_that_does_not_evolve_refuses_new_columns",
         "tests/sinks/tables/test_evolution.py::test_a_name_that_differs_by_case_is_no_new_column",
@@ -44,22 +45,25 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("records/io/codecs.py", "_refuse"): ("those who call it", ()),
     ("sinks/log/directory.py", "_check"): _COLUMNS_OF_LOG,
     ("sinks/log/entries.py", "add_columns"): _COLUMNS_OF_LOG,
-    ("sinks/matching.py", "write"): ("`misfit` of the same file", _ONE_COLUMN),
+    ("sinks/matching.py", "write"): ("`unmatched` of the same file", _ONE_COLUMN),
     ("sinks/parquet.py", "prepare"): (
-        "`misfit` of sinks/columnar/arranged.py and of sinks/matching.py",
+        "`misarranged` of sinks/columnar/arranged.py and `unmatched` of sinks/matching.py",
         (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned", *_ONE_COLUMN),
     ),
     ("sinks/columnar/writer.py", "write"): (
-        "`misfit` of sinks/statistics.py, and of sinks/columnar/arranged.py",
+        "`misnamed` of sinks/conform.py, `misarranged` of sinks/columnar/arranged.py, and `misfit` of tables",
         (
             "tests/sinks/test_arranged.py::test_what_columns_do_not_have",
             f"{_COLUMNS}::test_a_type_that_no_table_holds",
             f"{_COLUMNS}::test_names_that_differ_by_case_only",
+            f"{_POSTGRES}::test_a_type_that_it_does_not_hold",
+            f"{_POSTGRES}::test_a_name_that_it_does_not_take",
+            _CORRECTED,
         ),
     ),
     ("sinks/partitions.py", "write"): (
-        "`misfit` of sinks/columnar/arranged.py",
-        (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned",),
+        "`misnamed` of sinks/conform.py, and `misarranged` of sinks/columnar/arranged.py",
+        (f"{_PARTITIONS}::test_rows_that_cannot_be_partitioned", _CORRECTED),
     ),
     ("sinks/archive.py", "prepare"): _ARCHIVES,
     ("sinks/archive.py", "write"): _ARCHIVES,
@@ -67,12 +71,9 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         "`misfit` of each encoding",
         ("tests/sinks/test_text.py::test_columns_are_refused_before_anything_is_read",),
     ),
-    ("sinks/tables/rows.py", "write"): (
-        "`misfit` of sinks/tables/postgres/types.py",
-        (f"{_POSTGRES}::test_a_type_that_it_does_not_hold", f"{_POSTGRES}::test_a_name_that_it_does_not_take"),
-    ),
     ("sinks/tables/table.py", "prepare"): _TABLES,
     ("sinks/tables/table.py", "_schema"): _TABLES,
+    ("spark/frames/calling.py", "output_schema"): ("`misnamed` of sinks/conform.py", (_CORRECTED,)),
     ("steps/read/submitting.py", "run_submission"): (_PASSED_ON, ()),
     ("steps/read/waiting.py", "wait_here"): (
         "exchange/vigil.py",
