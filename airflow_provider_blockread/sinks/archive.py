@@ -65,8 +65,8 @@ def read_index(stores: Stores, uri: str) -> Index:
 class ArchiveDirectory(Directory):
     """Publishes archives; the index of each appears before it, and is removed after it."""
 
-    def __init__(self, stores: Stores, option: ArchiveSink, kind: str = "output") -> None:
-        super().__init__(stores, option, kind)
+    def __init__(self, stores: Stores, option: ArchiveSink) -> None:
+        super().__init__(stores, option)
         self._option = option
 
     @property

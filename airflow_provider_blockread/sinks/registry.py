@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from functools import partial
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, cast
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.layout import published_quarantine
@@ -23,8 +22,8 @@ from airflow_provider_blockread.options import (
     Sink,
     TextSink,
 )
+from airflow_provider_blockread.records.custom import Demands, make_object
 from airflow_provider_blockread.sinks.archive import ArchiveDirectory
-from airflow_provider_blockread.sinks.custom import make_custom
 from airflow_provider_blockread.sinks.objects import CsvRows, JsonObjects
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
 from airflow_provider_blockread.sinks.protocol import Access, RecordSink
@@ -45,6 +44,14 @@ _FORMATS: dict[type[Sink], tuple[str, str]] = {
 #: Options of output files that also apply to the files of quarantined records.
 _WRITING = ("compression", "row_group_bytes", "file_bytes", "conn_id")
 
+_OWN_SINK = Demands(
+    what="sink",
+    base="sinks.Directory",
+    page="docs/how_to/own_sink.md",
+    values={"uri": str, "kind": str, "in_place": bool},
+    methods=("prepare", "writer", "placed", "count", "steps", "state", "apply", "undo", "sweep", "is_empty"),
+)
+
 
 def make_sink(stores: Stores, option: Sink, kind: str = "output", access: Access | None = None) -> RecordSink:
     """Return the sink that an option describes.
@@ -52,8 +59,11 @@ def make_sink(stores: Stores, option: Sink, kind: str = "output", access: Access
     Args:
         stores: opens the sink's files.
         option: the sink's option.
-        kind: `output` or `quarantine`.
+        kind: `output`; or `quarantine`, for what `quarantine_of` returns.
         access: the fields of the connections of catalogs and databases, by id; not needed to write files.
+
+    Raises:
+        OptionsError: when a custom sink cannot be imported or built, or does not implement the protocol of sinks.
     """
     return _MAKERS[type(option)](stores, option, kind, {} if access is None else access)
 
@@ -61,14 +71,14 @@ def make_sink(stores: Stores, option: Sink, kind: str = "output", access: Access
 def quarantine_of(option: Sink, feed: str, window: str) -> Sink:
     """Return the sink for the bad records of a window: Parquet files in the work area, whatever the sink's kind."""
     written = option if isinstance(option, ColumnarSink) else ParquetSink(option.uri)
-    same = {field.name: getattr(written, field.name) for field in fields(ColumnarSink) if field.name in _WRITING}
+    same = {name: getattr(written, name) for name in _WRITING}
     place = {"uri": published_quarantine(option.work_area, feed, window), "work_uri": option.work_area}
     return ParquetSink(**same | place)
 
 
-def _table(stores: Stores, option: ColumnarSink, kind: str, access: Access) -> RecordSink:
+def _table(stores: Stores, option: ColumnarSink, _: str, access: Access) -> RecordSink:
     cls = RowTable if isinstance(option, PostgresSink) else Table
-    return cls(stores, option, kind, partial(_format, stores, option, access))
+    return cls(stores, option, partial(_format, stores, option, access))
 
 
 def _format(stores: Stores, option: ColumnarSink, access: Access) -> TableFormat:
@@ -84,14 +94,19 @@ def _format(stores: Stores, option: ColumnarSink, access: Access) -> TableFormat
     return made
 
 
+def _custom(stores: Stores, option: CustomSink, _: str, access: Access) -> RecordSink:
+    made = make_object(option.path, option.options, _OWN_SINK, lambda cls, own: cls(stores, option, access, **own))
+    return cast("RecordSink", made)
+
+
 _MAKERS: dict[type[Sink], Callable[[Stores, Any, str, Access], RecordSink]] = {
     ParquetSink: lambda stores, option, kind, _: ParquetDirectory(stores, option, kind),
-    TextSink: lambda stores, option, kind, _: TextDirectory(stores, option, TextLines(option.terminator_bytes), kind),
-    JsonLinesSink: lambda stores, option, kind, _: TextDirectory(stores, option, JsonObjects(), kind),
-    CsvSink: lambda stores, option, kind, _: TextDirectory(stores, option, CsvRows(option), kind),
-    ArchiveSink: lambda stores, option, kind, _: ArchiveDirectory(stores, option, kind),
+    TextSink: lambda stores, option, *_: TextDirectory(stores, option, TextLines(option.terminator_bytes)),
+    JsonLinesSink: lambda stores, option, *_: TextDirectory(stores, option, JsonObjects()),
+    CsvSink: lambda stores, option, *_: TextDirectory(stores, option, CsvRows(option)),
+    ArchiveSink: lambda stores, option, *_: ArchiveDirectory(stores, option),
     DeltaSink: _table,
     IcebergSink: _table,
     PostgresSink: _table,
-    CustomSink: lambda stores, option, _, access: make_custom(stores, option, access),
+    CustomSink: _custom,
 }

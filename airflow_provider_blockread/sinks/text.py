@@ -62,8 +62,8 @@ class Encoding(Protocol):
 class TextDirectory(LoggedDirectory):
     """Publishes text files, whose rows are counted by their terminators."""
 
-    def __init__(self, stores: Stores, option: LineSink, encoding: Encoding, kind: str = "output") -> None:
-        super().__init__(stores, option, kind)
+    def __init__(self, stores: Stores, option: LineSink, encoding: Encoding) -> None:
+        super().__init__(stores, option)
         self._option, self._encoding = option, encoding
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:

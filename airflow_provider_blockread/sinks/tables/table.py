@@ -52,17 +52,16 @@ class Table:
     Args:
         stores: opens the table's location.
         option: tells how its files are written.
-        kind: `output`; the quarantine of a table is a directory.
         make: loads the format's library, and returns the format.
     """
 
+    kind = "output"
     in_place = True
     own_columns: tuple[str, ...] = ()  # names of columns that the commit fills
     _misfit = staticmethod(misfit)
 
-    def __init__(self, stores: Stores, option: ColumnarSink, kind: str, make: Callable[[], TableFormat]) -> None:
-        self._stores, self._option, self.kind = stores, option, kind
-        self._make = make
+    def __init__(self, stores: Stores, option: ColumnarSink, make: Callable[[], TableFormat]) -> None:
+        self._stores, self._option, self._make = stores, option, make
         self.uri = option.place
 
     @cached_property
