@@ -73,11 +73,7 @@ def _encodings(lab: Lab, source: Path) -> Row:
     """Return the row of the columns of a csv file, encoded as a sink chooses to, against Arrow's defaults."""
     folder, names = lab.folder("encodings"), [column.split()[0] for column in CSV_SCHEMA.split(", ")]
     table = pyarrow.csv.read_csv(source, pyarrow.csv.ReadOptions(column_names=names))
-    chosen = choose_encodings(table[:_FIRST_ROWS], "snappy")
-    options = {
-        "default": {},
-        "chosen": {"use_dictionary": chosen.dictionary, "column_encoding": chosen.others or None},
-    }
+    options = {"default": {}, "chosen": choose_encodings(table[:_FIRST_ROWS], "snappy")}
     files = {name: folder / f"{name}.parquet" for name in options}
     sides = [
         Contender(prepare=lambda: None, run=partial(pq.write_table, table, files[name], **given))

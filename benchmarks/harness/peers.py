@@ -104,8 +104,7 @@ def parquet_alone(_: str, source: Path, target: Path) -> Side:
         pq.write_table(
             table.slice(number * share, share),
             target / f"{number}.parquet",
-            use_dictionary=encodings.dictionary,
-            column_encoding=encodings.others or None,
+            **encodings,
         )
 
     pool = ThreadPoolExecutor(_THREADS)

@@ -39,9 +39,9 @@ _COLUMNS = {
 }
 
 
-def _written(table: pa.Table, dictionary: list[str], others: dict[str, str] | None) -> bytes:
+def _written(table: pa.Table, use_dictionary: list[str], column_encoding: dict[str, str] | None) -> bytes:
     file = io.BytesIO()
-    pq.write_table(table, file, compression="snappy", use_dictionary=dictionary, column_encoding=others)
+    pq.write_table(table, file, compression="snappy", use_dictionary=use_dictionary, column_encoding=column_encoding)
     return file.getvalue()
 
 
@@ -51,7 +51,7 @@ def test_no_column_takes_more_than_by_default(name: str) -> None:
     values = pa.array(_COLUMNS[name], pa.int64() if name == "nulls" else None)
     table = pa.table({name: values, "list": pa.array([[1]] * _ROWS)})
     chosen = choose_encodings(table, "snappy")
-    written = _written(table, chosen.dictionary, chosen.others or None)
+    written = _written(table, **chosen)
 
     assert pq.read_table(io.BytesIO(written)).equals(table)
     assert len(written) <= 1.05 * len(_written(table, table.column_names, None))
@@ -79,7 +79,7 @@ def test_values_come_back(kind: pa.DataType, chance: Random, different: int, dat
     first = column([None if chance.random() < 0.01 else chance.randrange(most) for _ in range(20_000)])
     then = column(data.draw(st.lists(st.none() | edges, max_size=50)))
     chosen = choose_encodings(first, "snappy")
-    written = _written(pa.concat_tables([first, then]), chosen.dictionary, chosen.others or None)
+    written = _written(pa.concat_tables([first, then]), **chosen)
 
     assert pq.read_table(io.BytesIO(written)).equals(pa.concat_tables([first, then]))
 
@@ -90,5 +90,5 @@ def test_columns_get_what_fits_them() -> None:
     table = pa.table({name: pa.array(_COLUMNS[name]) for name in names} | {"value": pa.array(_COLUMNS["hosts"])})
     chosen = choose_encodings(table, "snappy")
 
-    assert (chosen.dictionary, sorted(chosen.others)) == (["codes", "hosts"], ["sequence", "times"])
-    assert choose_encodings(table.slice(0, 100), "snappy").dictionary == names
+    assert (chosen["use_dictionary"], sorted(chosen["column_encoding"])) == (["codes", "hosts"], ["sequence", "times"])
+    assert choose_encodings(table.slice(0, 100), "snappy")["use_dictionary"] == names

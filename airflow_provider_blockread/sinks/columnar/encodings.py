@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -27,16 +26,12 @@ _PAYS = 0.5  # largest share of distinct values with which a dictionary still sa
 _DELTA = "DELTA_BINARY_PACKED"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Encodings:
-    """The columns that get a dictionary, and the encodings of others; the rest is written in plain encoding."""
-
-    dictionary: list[str]
-    others: dict[str, str]
-
-
-def choose_encodings(table: pa.Table, compression: str, asked: Mapping[str, str] = MappingProxyType({})) -> Encodings:
+def choose_encodings(
+    table: pa.Table, compression: str, asked: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
     """Return the encodings of a file by its first row group; files are hardly ever larger than by default, but faster.
+
+    They are arguments of `pq.ParquetWriter`: the columns that get a dictionary, and the encodings of others than plain.
 
     Args:
         table: the first row group.
@@ -58,7 +53,7 @@ def choose_encodings(table: pa.Table, compression: str, asked: Mapping[str, str]
             others[field.name] = _DELTA
         elif in_bursts:
             dictionary.append(field.name)
-    return Encodings(dictionary=dictionary, others=others)
+    return {"use_dictionary": dictionary, "column_encoding": others or None}
 
 
 def _repeats(column: pa.ChunkedArray) -> bool:

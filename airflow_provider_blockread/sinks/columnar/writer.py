@@ -186,7 +186,6 @@ class _ParquetFile(StagedFile):
         super().__init__(stores, uri)
         self.taken = 0
         self._describes = describes
-        encodings = choose_encodings(first, option.compression, option.encodings)
         order = [(name, "ascending") for name in sort_columns(option)]
         try:
             with explained(uri):
@@ -194,12 +193,11 @@ class _ParquetFile(StagedFile):
                     self._file,
                     first.schema,
                     compression=compression(first.schema, option),
-                    use_dictionary=encodings.dictionary,
-                    column_encoding=encodings.others or None,
                     write_statistics=describes or [name for name in first.schema.names if name != RAW],
                     data_page_size=_PAGE_BYTES,
                     sorting_columns=pq.SortingColumn.from_ordering(first.schema, order) if order else None,
                     coerce_timestamps="us",  # the finest that Spark reads; a loss is an error
+                    **choose_encodings(first, option.compression, option.encodings),
                 )
         except BlockReadError:
             self._file.close()
