@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +19,8 @@ from airflow_provider_blockread.options.partitions import Partition
 from airflow_provider_blockread.records.excerpts import excerpt
 from airflow_provider_blockread.sinks.columnar import transforms
 from airflow_provider_blockread.sinks.columnar.arranged import left_out, misarranged
+from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.conform import check_precision, conform, misnamed
-from airflow_provider_blockread.sinks.protocol import Writer
 
 #: The name of null in the name of a folder.
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -32,18 +31,6 @@ _LONGEST = 200  # bytes of a value in the name of a folder
 _HELD = 4  # row groups that the files of one task may hold in memory
 _MOST = 2**31  # limit of the numbers of combinations, so that another column does not make them overflow
 _OPEN = 64  # files that one task may have open
-
-
-class PartitionWriter(Writer, Protocol):
-    """Writes the rows of one combination of values."""
-
-    @property
-    def held_bytes(self) -> int:
-        """The bytes that it holds in memory."""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it has a file open."""
 
 
 def folder_names(option: ColumnarSink) -> list[str]:
@@ -100,13 +87,13 @@ class PartitionedWriter:
         schema: the schema of every batch, or None to take it from the first.
     """
 
-    def __init__(self, option: ColumnarSink, make: Callable[[], PartitionWriter], schema: pa.Schema | None) -> None:
+    def __init__(self, option: ColumnarSink, make: Callable[[], ParquetWriter], schema: pa.Schema | None) -> None:
         self._option, self._make, self._schema = option, make, schema
         self._dropped = left_out(option)
-        self._partitions: dict[tuple[str | None, ...], PartitionWriter] = {}
+        self._partitions: dict[tuple[str | None, ...], ParquetWriter] = {}
         self._seen: set[tuple[str | None, ...]] = set()
         self._files: list[OutputFile] = []
-        self._done: list[PartitionWriter] = []
+        self._done: list[ParquetWriter] = []
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
         """Write a batch to the files of its partitions.
@@ -138,7 +125,7 @@ class PartitionedWriter:
         for part in (*self._partitions.values(), *self._done):
             part.abort()
 
-    def _partition(self, values: tuple[str | None, ...]) -> PartitionWriter:
+    def _partition(self, values: tuple[str | None, ...]) -> ParquetWriter:
         if values not in self._partitions:
             self._seen.add(values)
             if len(self._seen) > self._option.max_partitions:
