@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -44,7 +44,7 @@ class Comparison(Generic[T]):
 
     table: str
     columns: Mapping[str, T]
-    needed: Mapping[str, T]  # the columns that may not be null
+    needed: Sequence[str]  # the columns that may not be null
     evolves: bool
     fits: Callable[[pa.Field, T], bool]
     widens: Callable[[pa.Field, T], bool] = lambda *_: False

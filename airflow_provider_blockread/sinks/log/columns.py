@@ -44,7 +44,7 @@ class Columns:
         comparison = Comparison(
             table=place,
             columns={field.name: field.type for field in self.schema},
-            needed={},
+            needed=(),
             evolves=evolves,
             fits=lambda field, held: wider(plain(field.type), held) == held,
             widens=lambda field, held: wider(plain(field.type), held) is not None,

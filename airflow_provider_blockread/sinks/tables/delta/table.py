@@ -167,7 +167,7 @@ class _State:
         return Comparison(
             table=self._lake.uri,
             columns={field.name: _type(field) for field in self._table.schema().fields},
-            needed={field.name: "" for field in self._table.schema().fields if not field.nullable},
+            needed=self.needed,
             evolves=self._lake.evolves,
             fits=lambda field, held: _type(_schema(pa.schema([field])).fields[0]) == held,
         )

@@ -227,7 +227,7 @@ class _State:
         return Comparison(
             table=self._lake.uri,
             columns={field.name: field.field_type for field in table.fields},
-            needed={field.name: field.field_type for field in table.fields if field.required},
+            needed=self.needed,
             evolves=self._lake.evolves,
             fits=lambda field, held: fits(field, table, held),
             widens=lambda field, held: widens(held, column_type(field, table)),

@@ -199,17 +199,14 @@ class _State:
 
     def schema_changes(self, marker: Marker) -> str:
         """Return the schema changes in the window's row, if the row is of this change."""
-        if not self._table.evolves:
-            return ""
-        with self._table.transaction() as cursor:
-            held = self._table.held(cursor, marker.window)
+        held = self._held(marker)
         return held.schema_changes if held is not None and held.change == marker.number else ""
 
     def _compared(self) -> Comparison[str]:
         return Comparison(
             table=self._table.uri,
             columns={name: column.type for name, column in self._columns.items()},
-            needed={name: column.type for name, column in self._columns.items() if column.needed and name != WINDOW},
+            needed=[name for name, column in self._columns.items() if column.needed and name != WINDOW],
             evolves=self._table.evolves,
             fits=lambda field, held: fits(field.type, held),
             widens=lambda field, held: widens(held, field.type),
