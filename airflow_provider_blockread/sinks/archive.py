@@ -37,12 +37,11 @@ from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
-from airflow_provider_blockread.sinks.text import refused
+from airflow_provider_blockread.sinks.text import not_one_value, refused
 from airflow_provider_blockread.storage import Stores, uris
 
 _INDEX_ROWS = 2**16  # in memory, before they are written
 _BYTES = pa.large_binary()
-_VALUES = (pa.string(), pa.large_string(), pa.binary(), _BYTES)
 
 
 def read_index(stores: Stores, uri: str) -> Index:
@@ -135,13 +134,8 @@ class ArchiveDirectory(Directory):
     def _misfit(self, schema: pa.Schema) -> str:
         """Return the reason why an archive cannot hold such rows, or an empty string if it can."""
         names = [name for name in schema.names if name not in self._option.audit_columns]
-        if names == ["value"] and schema.field("value").type in _VALUES:
-            return ""
-        found = ", ".join(f"{field.name} {field.type}" for field in list(schema)[:20])
-        return (
-            f"archive sink {self.uri}: a file is one column `value` of text or bytes, but the columns are: {found};"
-            " return such a column from a function, or choose another sink"
-        )
+        problem = not_one_value(schema, names, "a file")
+        return problem and f"archive sink {self.uri}: {problem}"
 
 
 class _ArchiveWriter(StagedFiles["_Archive"]):
@@ -199,7 +193,8 @@ class _Archive(StagedFile):
         self._index = pq.ParquetWriter(self._index_file, self._schema, compression="zstd")
         self._rows: list[pa.RecordBatch] = []  # of the index, not written yet
         self._indexed = 0  # rows whose index is written
-        self._frames = None if option.compression == "none" else FrameWriter(self._file.write)
+        if option.compression != "none":
+            self._layers.insert(0, FrameWriter(self._file.write))
 
     def add(self, values: pa.LargeBinaryArray, labels: pa.RecordBatch) -> int:
         """Append members until the archive is full, and return their number."""
@@ -211,7 +206,7 @@ class _Archive(StagedFile):
         self._index_members(data, borders[: count + 1], labels.slice(0, count), self.size + nexts[:count])
         with explained(self.uri):
             for part in self._parts(data, borders[: count + 1]):
-                (self._file if self._frames is None else self._frames).write(part)
+                self._layers[0].write(part)
         self.size += int(nexts[count - 1])
         self.rows += count
         return count
@@ -260,9 +255,6 @@ class _Archive(StagedFile):
         with explained(index_uri(self.uri)):
             self._index.close()
             self._index_file.close()
-        if self._frames is not None:
-            with explained(self.uri):
-                self._frames.close()
         return super().finish()
 
     def discard(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol
 
@@ -102,13 +102,7 @@ class TextLines:
 
     def misfit(self, schema: pa.Schema) -> str:
         """Return the reason why lines cannot hold such rows, or an empty string if they can."""
-        if schema.names == ["value"] and schema.field(0).type in _TEXT:
-            return ""
-        found = ", ".join(f"{field.name} {field.type}" for field in list(schema)[:20])
-        return (
-            f"a line is one column `value` of text or bytes, but the columns are: {found}; return such a column from a"
-            " function, or choose another sink"
-        )
+        return not_one_value(schema, schema.names, "a line")
 
     def head(self, schema: pa.Schema) -> bytes:
         """Return an empty head."""
@@ -179,6 +173,17 @@ class _TextWriter(StagedFiles["_TextFile"]):
             self._open.write(self._encoding.head(batch.schema))
         self._open.write(*parts)
         self._open.rows += batch.num_rows
+
+
+def not_one_value(schema: pa.Schema, names: Sequence[str], what: str) -> str:
+    """Return the reason why rows with these columns are not one value each, or an empty string if they are."""
+    if names == ["value"] and schema.field("value").type in _TEXT:
+        return ""
+    found = ", ".join(f"{field.name} {field.type}" for field in list(schema)[:20])
+    return (
+        f"{what} is one column `value` of text or bytes, but the columns are: {found}; return such a column from a"
+        " function, or choose another sink"
+    )
 
 
 def refused(values: pa.LargeBinaryArray, which: pa.BooleanArray, why: str) -> RowError:
