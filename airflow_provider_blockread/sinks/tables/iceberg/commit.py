@@ -26,15 +26,10 @@ _MAPPING = "schema.name-mapping.default"
 
 
 class HeldFile(NamedTuple):
-    """A data file of a table.
-
-    Attributes:
-        file: the file as its manifest describes it.
-        manifest: the path of that manifest; empty if it is not known.
-    """
+    """A data file of a table, as its manifest describes it."""
 
     file: DataFile
-    manifest: str
+    manifest: str  # the path of that manifest; empty if it is not known
 
 
 class Change(Transaction):

@@ -8,8 +8,10 @@ people, the summary of each snapshot names its window.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from typing import TypeVar
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog, load_catalog
@@ -47,6 +49,7 @@ from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_prop
 from airflow_provider_blockread.storage import Stores, uris
 
 _RETRIES = "commit.retry.num-retries"
+T = TypeVar("T")
 
 
 class IcebergTable:
@@ -70,7 +73,6 @@ class IcebergTable:
         folder = uris.canonical(option.folder) if option.folder else None
         store = iceberg_io_properties(folder, stores.options_of(folder)) if folder else {}
         self._properties = {**store, **option.catalog_properties, **own}
-        self._loaded: Catalog | None = None
 
     def location(self) -> str:
         """Return the folder of the table's data files, or the future one if the table does not exist yet."""
@@ -92,11 +94,7 @@ class IcebergTable:
     def create(self, files: Files, marker: Marker) -> Applied:
         """Create the table, and its namespace if needed, in the folder that already has its files."""
         with self.explained():
-            try:
-                return self._created(files, marker)
-            except NoSuchNamespaceError:  # only then, as few accounts may create namespaces
-                self._make_namespace()
-                return self._created(files, marker)
+            return self._in_namespace(lambda: self._created(files, marker))
 
     def _created(self, files: Files, marker: Marker) -> Applied:
         try:
@@ -127,17 +125,16 @@ class IcebergTable:
                 raise
             raise found from error
 
-    @property
+    @cached_property
     def _catalog(self) -> Catalog:
-        if self._loaded is None:
-            try:
-                self._loaded = load_catalog(self._option.catalog, **self._properties)
-            except (ValueError, KeyError, ImportError) as error:
-                why = type(error).__name__
-                msg = f"{self.uri}: pyiceberg cannot load this catalog ({why}); correct {self._access_place}"
-                raise OptionsError(msg) from error
-            weakref.finalize(self, self._loaded.close)  # otherwise connections of every window would stay open
-        return self._loaded
+        try:
+            catalog = load_catalog(self._option.catalog, **self._properties)
+        except (ValueError, KeyError, ImportError) as error:
+            why = type(error).__name__
+            msg = f"{self.uri}: pyiceberg cannot load this catalog ({why}); correct {self._access_place}"
+            raise OptionsError(msg) from error
+        weakref.finalize(self, catalog.close)  # otherwise connections of every window would stay open
+        return catalog
 
     @property
     def _access_place(self) -> str:
@@ -150,21 +147,19 @@ class IcebergTable:
             return f"its properties or {variables}"
         return f"{variables}, since connection {conn_id!r} is known to Airflow only"
 
-    def _make_namespace(self) -> None:
-        namespace = self._option.uri.rpartition(".")[0]
+    def _in_namespace(self, make: Callable[[], T]) -> T:
+        """Return what is made in the table's namespace, which is created only if needed, since few accounts may."""
         try:
-            self._catalog.create_namespace(namespace)
-        except NamespaceAlreadyExistsError:
-            return
+            return make()
+        except NoSuchNamespaceError:
+            with suppress(NamespaceAlreadyExistsError):
+                self._catalog.create_namespace(self._option.uri.rpartition(".")[0])
+            return make()
 
     def _location_to_be(self) -> str:
         """Return the folder that the catalog would give the table, from a table created only in memory."""
         columns = pa.schema([("value", pa.string())])
-        try:
-            staged = self._catalog.create_table_transaction(self._option.uri, schema=columns)
-        except NoSuchNamespaceError:
-            self._make_namespace()
-            staged = self._catalog.create_table_transaction(self._option.uri, schema=columns)
+        staged = self._in_namespace(lambda: self._catalog.create_table_transaction(self._option.uri, schema=columns))
         return staged.table_metadata.location
 
 
