@@ -30,9 +30,8 @@ def published_files(uri: str, *, storage_options: Mapping[str, object] | None = 
         FileMissingError: when the directory has no log.
         ProofError: when the log names files that are not in the directory.
     """
-    place = uris.canonical(uri)
-    files = _log(Stores({place: storage_options} if storage_options else None), place).files()
-    return [str(uris.local_path(file) or file) for file in files]
+    _, log = _log(uris.canonical(uri), storage_options)
+    return [str(uris.local_path(file) or file) for file in log.files()]
 
 
 def read_published(uri: str, *, storage_options: Mapping[str, object] | None = None) -> ds.Dataset:
@@ -51,8 +50,7 @@ def read_published(uri: str, *, storage_options: Mapping[str, object] | None = N
         ProofError: when the log names files that are not in the directory.
     """
     place = uris.canonical(uri)
-    stores = Stores({place: storage_options} if storage_options else None)
-    log = _log(stores, place)
+    stores, log = _log(place, storage_options)
     files = log.files()
     if text := next((file for file in files if not file.endswith(".parquet")), None):
         msg = (
@@ -68,12 +66,13 @@ def read_published(uri: str, *, storage_options: Mapping[str, object] | None = N
     )
 
 
-def _log(stores: Stores, place: str) -> PublishedLog:
+def _log(place: str, storage_options: Mapping[str, object] | None) -> tuple[Stores, PublishedLog]:
+    stores = Stores({place: storage_options} if storage_options else None)
     log = PublishedLog(stores, place)
     if not log.exists():
         msg = f"{place} has no log of what is published; publish into it with log=True"
         raise FileMissingError(msg)
-    return log
+    return stores, log
 
 
 def _opened(stores: Stores, place: str, files: list[str]) -> tuple[fs.FileSystem, list[str]]:
