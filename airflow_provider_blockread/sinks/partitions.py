@@ -194,12 +194,9 @@ def _text(partition: Partition, value: object, row: int) -> str | None:
     """Return a partition value as text, as tables and folders contain it."""
     if value is None:
         return None
-    name = partition.column
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
+    if isinstance(value, int) and not partition.is_plain:
         return transforms.as_text(partition, value)
-    text = value.isoformat() if isinstance(value, date) else str(value)
+    name, text = partition.column, text_of(value)
     if text in {"", HIVE_NULL}:
         found = f"the text {text}" if text else "an empty text"
         msg = f"column {name!r} holds {found}, which in a partition means null; replace it in a function"
@@ -208,6 +205,13 @@ def _text(partition: Partition, value: object, row: int) -> str | None:
         msg = f"column {name!r} holds {excerpt(text.encode())}, too long for a partition; partition by another column"
         raise RowError(msg, row)
     return text
+
+
+def text_of(value: object) -> str:
+    """Return a value of a partition column as text, as logs of tables and names of folders contain it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def _named(text: str) -> str:

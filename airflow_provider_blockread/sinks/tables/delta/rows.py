@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from datetime import date
 from urllib.parse import unquote
 from uuid import uuid4
 
@@ -18,6 +17,7 @@ from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.log.columns import plain
+from airflow_provider_blockread.sinks.partitions import text_of
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 from airflow_provider_blockread.storage import Stores, uris
 
@@ -80,7 +80,9 @@ class RowDeletion:
                 uri = path if "://" in path else uris.child(self._folder, path)
                 if not found["path"].isascii():
                     self._unnamed.add(uris.canonical(uri))
-                yield uris.canonical(uri), {name: _text(found[f"partition.{name}"]) for name in columns}
+                values = {name: found[f"partition.{name}"] for name in columns}
+                texts = {name: None if value is None else text_of(value) for name, value in values.items()}
+                yield uris.canonical(uri), texts
 
     def _count(self, uri: str, window: str, partition: dict[str, str | None]) -> int:
         if partition.get(WINDOW, window) != window:
@@ -130,9 +132,7 @@ class RowDeletion:
             raise ProofError(msg)
 
     def _refuse_vectors(self, uri: str) -> None:
-        if "deletionVectors" not in (self._table.protocol().writer_features or ()):
-            return
-        if uri in map(uris.canonical, pa.table(self._table.deletion_vectors())["filepath"].to_pylist()):
+        if uri in with_vectors(self._table):
             msg = (
                 f"{uri} has deleted rows beside those of the window, by a deletion vector; purge the table's vectors"
                 " (REORG TABLE ... APPLY (PURGE)), then retry"
@@ -140,14 +140,12 @@ class RowDeletion:
             raise ProofError(msg)
 
 
+def with_vectors(table: DeltaTable) -> set[str]:
+    """Return the files of which some rows were deleted by deletion vectors."""
+    if "deletionVectors" not in (table.protocol().writer_features or ()):
+        return set()
+    return set(map(uris.canonical, pa.table(table.deletion_vectors())["filepath"].to_pylist()))
+
+
 def _is_of(batch: pa.RecordBatch, window: str) -> pa.BooleanArray:
     return pc.fill_null(pc.equal(batch[WINDOW].cast(pa.string()), window), fill_value=False)
-
-
-def _text(value: object) -> str | None:
-    """Return a partition value as the log contains it."""
-    if value is None:
-        return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value.isoformat() if isinstance(value, date) else str(value)

@@ -21,7 +21,7 @@ from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
-from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion
+from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion, with_vectors
 from airflow_provider_blockread.sinks.tables.delta.rules import unfollowed_rule
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.storage import Stores, uris
@@ -139,10 +139,7 @@ class _State:
         names = set(map(uris.name_of, files))  # most files are others', which the name alone rules out
         here = [uri for uri in self._table.file_uris() if uri.rpartition("/")[2] in names] if files else []
         found = set(map(uris.canonical, here)).intersection(files)
-        if found and "deletionVectors" in (self._table.protocol().writer_features or ()):
-            parts = pa.table(self._table.deletion_vectors())["filepath"]
-            found -= {uris.canonical(uri) for uri in parts.to_pylist()}  # some of their rows were deleted
-        return found
+        return found and found - with_vectors(self._table)
 
     def is_ours(self) -> bool:
         """Return whether a feed has published any file of this version, judging by its name."""
