@@ -36,7 +36,7 @@ from airflow_provider_blockread.records.model import Offsets
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, State, Step, Writer
-from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
+from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, abandon, explained
 from airflow_provider_blockread.sinks.text import not_one_value, refused
 from airflow_provider_blockread.storage import Stores, uris
 
@@ -260,6 +260,4 @@ class _Archive(StagedFile):
     def discard(self) -> None:
         """Close and abandon both files, complete or not."""
         super().discard()
-        for layer in (self._index, self._index_file):
-            with contextlib.suppress(pa.ArrowException, OSError, ValueError):
-                layer.close()
+        abandon((self._index, self._index_file))

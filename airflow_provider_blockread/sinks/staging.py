@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
@@ -42,9 +42,14 @@ class StagedFile:
 
     def discard(self) -> None:
         """Close and abandon the file, complete or not."""
-        for layer in self._layers:
-            with contextlib.suppress(pa.ArrowException, OSError, ValueError):
-                layer.close()
+        abandon(self._layers)
+
+
+def abandon(layers: Iterable[Layer]) -> None:
+    """Close the layers of a file that nobody will use, whether or not it can be written any more."""
+    for layer in layers:
+        with contextlib.suppress(BlockReadError, pa.ArrowException, OSError, ValueError):
+            layer.close()
 
 
 F = TypeVar("F", bound=StagedFile)
