@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import MAXYEAR, MINYEAR, date, timedelta
+from datetime import MAXYEAR, MINYEAR
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airflow_provider_blockread.errors import RowError
-from airflow_provider_blockread.options.partitions import OF_TIMES, Partition
+from airflow_provider_blockread.options.partitions import Partition
 
-_EPOCH = date(1970, 1, 1)
-_HOURS = 24
-_MONTHS = 12
-_PER_HOUR = {unit: 3600 * of_second for unit, of_second in {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}.items()}
+_UNITS: Mapping[str, Literal["Y", "M", "D", "h"]] = {"year": "Y", "month": "M", "day": "D", "hour": "h"}  # of numpy
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 Longs = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint32]
@@ -70,47 +69,28 @@ def as_text(partition: Partition, number: int) -> str:
     Raises:
         OverflowError: when the time is outside of the years 1 to 9999.
     """
-    if partition.transform not in OF_TIMES:
+    unit = _UNITS.get(partition.transform)
+    if unit is None:
         return str(number)
-    if partition.transform == "hour":
-        day, hour = divmod(number, _HOURS)
-        return f"{_EPOCH + timedelta(day)}-{hour:02d}"
-    if partition.transform == "day":
-        return str(_EPOCH + timedelta(number))
-    months = number if partition.transform == "month" else number * _MONTHS
-    year, month = divmod(months, _MONTHS)
-    if not MINYEAR <= 1970 + year <= MAXYEAR:
-        msg = f"year {1970 + year} is out of range"
+    time = np.datetime64(number, unit)
+    year = 1970 + int(time.astype("datetime64[Y]").astype(np.int64))
+    if not MINYEAR <= year <= MAXYEAR:
+        msg = f"year {year} is out of range"
         raise OverflowError(msg)
-    return f"{1970 + year:04d}" if partition.transform == "year" else f"{1970 + year:04d}-{month + 1:02d}"
+    return str(time).replace("T", "-")
 
 
 def as_number(partition: Partition, text: str) -> int:
     """Return the number for a text of `as_text`."""
-    if partition.transform not in OF_TIMES:
+    unit = _UNITS.get(partition.transform)
+    if unit is None:
         return int(text)
-    parts = [int(part) for part in text.split("-")]
-    year, month, day, hour = [*parts, *(1, 1, 0)[len(parts) - 1 :]]
-    if partition.transform in {"year", "month"}:
-        months = (year - 1970) * _MONTHS + month - 1
-        return months if partition.transform == "month" else year - 1970
-    days = (date(year, month, day) - _EPOCH).days
-    return days if partition.transform == "day" else days * _HOURS + hour
+    return int(np.datetime64(text[:10] + text[10:].replace("-", "T"), unit).astype(np.int64))
 
 
-def _since_1970(values: pa.Array, unit: str) -> Longs:
-    if pa.types.is_date32(values.type):
-        days = _longs(values.cast(pa.int32()))
-    else:
-        hours = _longs(values) // _PER_HOUR[values.type.unit]
-        if unit == "hour":
-            return hours
-        days = hours // _HOURS
-    if unit == "day":
-        return days
-    found: Longs = (
-        days.astype("datetime64[D]").astype("datetime64[M]" if unit == "month" else "datetime64[Y]").view("i8")
-    )
+def _since_1970(values: pa.Array, transform: str) -> Longs:
+    unit = "D" if pa.types.is_date32(values.type) else values.type.unit
+    found: Longs = _longs(values).view(f"datetime64[{unit}]").astype(f"datetime64[{_UNITS[transform]}]").view(np.int64)
     return found
 
 
@@ -131,8 +111,9 @@ def _truncated(column: pa.Array, values: pa.Array, partition: Partition) -> pa.A
 
 
 def _longs(values: pa.Array) -> Longs:
-    """Return the int64 values of integers or instants, without a copy if possible."""
-    found: Longs = np.asarray(values.cast(pa.int64()))
+    """Return the int64 values of integers, dates or instants, without a copy if possible."""
+    numbers = values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
+    found: Longs = np.asarray(numbers.cast(pa.int64()))
     return found
 
 
@@ -143,12 +124,10 @@ def _hashed(values: pa.Array) -> Words:
         _, offsets, data = texts.buffers()
         places = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
         return _murmur(np.frombuffer(data or b"", np.uint8), places[:-1], np.diff(places))
-    if pa.types.is_timestamp(values.type):
-        per_second = _PER_HOUR[values.type.unit] // 3600
-        numbers = _longs(values)
+    numbers = _longs(values)
+    if pa.types.is_timestamp(values.type):  # in microseconds
+        per_second = _PER_SECOND[values.type.unit]
         numbers = numbers * (10**6 // per_second) if per_second <= 10**6 else numbers // (per_second // 10**6)
-    else:
-        numbers = _longs(values.cast(pa.int32()) if pa.types.is_date32(values.type) else values)
     size = np.full(len(numbers), 8, np.int64)
     return _murmur(numbers.astype("<i8").view(np.uint8), np.arange(len(numbers), dtype=np.int64) * 8, size)
 
