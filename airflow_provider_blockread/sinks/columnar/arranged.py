@@ -27,17 +27,13 @@ def misarranged(schema: pa.Schema, option: ColumnarSink) -> str:
             )
     if not set(schema.names).difference(option.partition_by):
         return "all columns are partition columns; leave one for the rows"
-    return _miswritten(schema, option)
+    asked = [(name, column) for name in ("sort_by", "encodings", "codecs") for column in getattr(option, name)]
+    return next(filter(None, (_misplaced(name, column, schema, option) for name, column in asked)), "")
 
 
 def left_out(option: ColumnarSink) -> list[str]:
     """Return the columns that files leave out, since the names of their folders contain the values."""
     return list(option.partition_by) if isinstance(option, ParquetSink) else []
-
-
-def _miswritten(schema: pa.Schema, option: ColumnarSink) -> str:
-    asked = [(name, column) for name in ("sort_by", "encodings", "codecs") for column in getattr(option, name)]
-    return next(filter(None, (_misplaced(name, column, schema, option) for name, column in asked)), "")
 
 
 def _misplaced(name: str, column: str, schema: pa.Schema, option: ColumnarSink) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -107,7 +108,7 @@ class _Runs:
     def read(self) -> list[Iterator[pa.Table]]:
         self._file.flush()
         mapped = pa.py_buffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ))
-        return [_read(mapped[start:end]) for start, end in zip(self._ends, self._ends[1:], strict=False)]
+        return [_read(mapped[start:end]) for start, end in pairwise(self._ends)]
 
     def close(self) -> None:
         self._file.close()
