@@ -39,8 +39,8 @@ class Directory:
         Raises:
             OptionsError: when the folder is that of a table.
         """
+        del schema
         self._refuse_table()
-        self._check(schema)
         return Target(folder=staging)
 
     def placed(self, output: OutputFile) -> OutputFile:
@@ -145,9 +145,6 @@ class Directory:
                 return found[0]
             folders += [found for found in self._stores.list_folders(folder) if "=" in uris.name_of(found)]
         return None
-
-    def _check(self, schema: pa.Schema | None) -> None:
-        """Refuse rows that the folder does not accept."""
 
     def _refuse_table(self) -> None:
         """Refuse the folder of a table: its readers use its log, and its upkeep deletes files that the log lacks."""

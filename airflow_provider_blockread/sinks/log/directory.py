@@ -8,7 +8,7 @@ from itertools import groupby
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import OptionsError, ProofError
-from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import LineSink, ParquetSink
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.log.columns import Columns
@@ -33,6 +33,30 @@ class LoggedDirectory(Directory):
         self._logs = option.log
         self._columnar = option if isinstance(option, ParquetSink) else None
         self._log = PublishedLog(stores, self.uri, evolves=self._columnar is not None and self._columnar.evolves)
+
+    def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
+        """Return the work area, where tasks write.
+
+        Raises:
+            OptionsError: when the folder is that of a table, when only some windows in it would be logged, or when the
+                log does not accept such rows.
+        """
+        target = super().prepare(schema, staging)
+        is_logged = self._log.exists()
+        if is_logged and not self._logs:
+            msg = f"{self.uri} has a log of what is published, which would not name this window; set log=True"
+            raise OptionsError(msg)
+        if self._logs and not is_logged and not self.is_empty():
+            msg = (
+                f"{self.uri} holds files that were published without a log, so that it would not name them; set"
+                " log=False, or publish into an empty directory"
+            )
+            raise OptionsError(msg)
+        if schema is not None and self._logs and self._columnar is not None:
+            problem, _ = self._log.compared(self._columns(schema))
+            if problem:
+                raise OptionsError(problem)
+        return target
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return the moves and removals, with the steps of the log."""
@@ -82,23 +106,6 @@ class LoggedDirectory(Directory):
             return self._log.add_columns(self._columns(self._schema_of(step.new[0])), marker)
         self._log.add_entry(step.new, marker)
         return ""
-
-    def _check(self, schema: pa.Schema | None) -> None:
-        """Refuse an output in which only some windows would be logged, and rows that the log does not accept."""
-        is_logged = self._log.exists()
-        if is_logged and not self._logs:
-            msg = f"{self.uri} has a log of what is published, which would not name this window; set log=True"
-            raise OptionsError(msg)
-        if self._logs and not is_logged and not self.is_empty():
-            msg = (
-                f"{self.uri} holds files that were published without a log, so that it would not name them; set"
-                " log=False, or publish into an empty directory"
-            )
-            raise OptionsError(msg)
-        if schema is not None and self._logs and self._columnar is not None:
-            problem, _ = self._log.compared(self._columns(schema))
-            if problem:
-                raise OptionsError(problem)
 
     def _columns(self, schema: pa.Schema) -> Columns:
         return Columns(schema=schema, partition_by=() if self._columnar is None else tuple(self._columnar.partition_by))

@@ -54,11 +54,10 @@ class PublishedLog:
         Raises:
             ProofError: when an entry names a file outside the directory.
         """
-        found: dict[str, str] = {}
-        for uri in self._entries():
-            found[_window_of(uri)] = uri  # the newest comes last
-        texts = self._each(self._stores.read_bytes, list(found.values()))
-        files = [uris.canonical(uris.child(self._uri, path)) for text in texts for path in _paths(text)]
+        newest = {uris.name_of(uri).rpartition("-")[0]: uri for uri in self._entries()}  # a window's newest comes last
+        texts = self._each(self._stores.read_bytes, list(newest.values()))
+        paths = [row["path"] for text in texts for row in _rows(text) if row["path"]]
+        files = [uris.canonical(uris.child(self._uri, path)) for path in paths]
         for uri in files:
             if uris.relative_to(uri, self._uri) is None:
                 msg = f"{self.windows} names {uri}, which is outside of {self._uri}; remove that entry, which is forged"
@@ -186,14 +185,6 @@ def _is_of(schema: dict[str, Any], marker: Marker) -> bool:
 
 def _rows(text: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
-
-
-def _paths(text: bytes) -> list[str]:
-    return [row["path"] for row in _rows(text) if row["path"]]
-
-
-def _window_of(entry: str) -> str:
-    return uris.name_of(entry).rpartition("-")[0]
 
 
 def _number_of(entry: str) -> int:

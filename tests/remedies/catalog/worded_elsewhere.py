@@ -43,7 +43,7 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("options/values.py", "build"): (_PASSED_ON, ()),
     ("records/csv/decode.py", "csv_decoder"): (_PASSED_ON, ()),
     ("records/io/codecs.py", "_refuse"): ("those who call it", ()),
-    ("sinks/log/directory.py", "_check"): _COLUMNS_OF_LOG,
+    ("sinks/log/directory.py", "prepare"): _COLUMNS_OF_LOG,
     ("sinks/log/entries.py", "add_columns"): _COLUMNS_OF_LOG,
     ("sinks/matching.py", "write"): ("`unmatched` of the same file", _ONE_COLUMN),
     ("sinks/parquet.py", "prepare"): (
