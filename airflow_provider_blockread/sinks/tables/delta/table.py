@@ -47,9 +47,6 @@ class DeltaLake:
     def __init__(self, stores: Stores, option: DeltaSink, access: Access) -> None:
         del access  # a Delta table has no catalog
         self.uri = uris.canonical(option.uri)
-        self._properties = dict(option.properties)
-        self.partition_by = list(option.partition_by)
-        self.evolves = option.evolves
         self.stores, self.option = stores, option
         self._root = uris.local_path(self.uri) or self.uri
         self._options = table_options(self.uri, stores.options_of(self.uri))
@@ -75,12 +72,12 @@ class DeltaLake:
                     _schema(files.schema),
                     [self.added(file, marker) for file in files.add],
                     mode="error",
-                    partition_by=self.partition_by,
-                    configuration=self._properties,
+                    partition_by=list(self.option.partition_by),
+                    configuration=dict(self.option.properties),
                     storage_options=self._options,
                     commit_properties=_properties(marker),
                 )
-            except (CommitFailedError, DeltaError) as error:
+            except DeltaError as error:
                 if self.load() is None:
                     raise
                 raise TableChangedError from error
@@ -151,7 +148,7 @@ class _State:
         if rule := unfollowed_rule(self._table, name):
             return rule
         partitions = self._table.metadata().partition_columns
-        if partitions != self._lake.partition_by:
+        if partitions != list(self._lake.option.partition_by):
             return f"{name} is partitioned by {', '.join(partitions) or 'nothing'}; give partition_by the same columns"
         return self._compared().refuse(schema)
 
@@ -165,7 +162,7 @@ class _State:
             table=self._lake.uri,
             columns={field.name: _type(field) for field in self._table.schema().fields},
             needed=self.needed,
-            evolves=self._lake.evolves,
+            evolves=self._lake.option.evolves,
             fits=lambda field, held: _type(_schema(pa.schema([field])).fields[0]) == held,
         )
 

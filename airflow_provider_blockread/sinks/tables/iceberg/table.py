@@ -65,9 +65,7 @@ class IcebergTable:
 
     def __init__(self, stores: Stores, option: IcebergSink, access: Access) -> None:
         self.uri = option.place
-        self.stores, self._option = stores, option
-        self.partitions = option.partitions
-        self.evolves = option.evolves
+        self.stores, self.option = stores, option
         own = access.get(option.catalog_conn_id or "", {})
         self._knows_connection = bool(own)
         folder = uris.canonical(option.folder) if option.folder else None
@@ -78,16 +76,16 @@ class IcebergTable:
         """Return the folder of the table's data files, or the future one if the table does not exist yet."""
         with self.explained():
             try:
-                place = self._catalog.load_table(self._option.uri).location()
+                place = self._catalog.load_table(self.option.uri).location()
             except NoSuchTableError:
-                place = self._option.location or self._location_to_be()
+                place = self.option.location or self._location_to_be()
         return uris.child(uris.canonical(place), "data")
 
     def load(self) -> _State | None:
         """Return the newest state, or None if the catalog has no such table."""
         with self.explained():
             try:
-                return _State(self, self._catalog.load_table(self._option.uri))
+                return _State(self, self._catalog.load_table(self.option.uri))
             except NoSuchTableError:
                 return None
 
@@ -99,12 +97,12 @@ class IcebergTable:
     def _created(self, files: Files, marker: Marker) -> Applied:
         try:
             made = self._catalog.create_table_transaction(
-                self._option.uri,
+                self.option.uri,
                 schema=pa.schema([field.with_nullable(True) for field in files.schema or ()]),  # noqa: FBT003
                 location=uris.parent(uris.parent(files.add[0].uri)),
-                properties=dict(self._option.properties),
+                properties=dict(self.option.properties),
             )
-            add_partitions(made, self.partitions)
+            add_partitions(made, self.option.partitions)
             return Applied(version=version_of(commit_files(made, self.stores, files, [], marker, Evolution())))
         except (TableAlreadyExistsError, CommitFailedException) as error:
             raise TableChangedError from error
@@ -128,7 +126,7 @@ class IcebergTable:
     @cached_property
     def _catalog(self) -> Catalog:
         try:
-            catalog = load_catalog(self._option.catalog, **self._properties)
+            catalog = load_catalog(self.option.catalog, **self._properties)
         except (ValueError, KeyError, ImportError) as error:
             why = type(error).__name__
             msg = f"{self.uri}: pyiceberg cannot load this catalog ({why}); correct {self._access_place}"
@@ -139,10 +137,10 @@ class IcebergTable:
     @property
     def _access_place(self) -> str:
         """The name of what says how to reach the catalog, for messages."""
-        conn_id = self._option.catalog_conn_id
+        conn_id = self.option.catalog_conn_id
         if self._knows_connection:
             return f"its properties or connection {conn_id!r}"
-        variables = f"the environment variables PYICEBERG_CATALOG__{self._option.catalog.upper().replace('-', '_')}__*"
+        variables = f"the environment variables PYICEBERG_CATALOG__{self.option.catalog.upper().replace('-', '_')}__*"
         if conn_id is None:
             return f"its properties or {variables}"
         return f"{variables}, since connection {conn_id!r} is known to Airflow only"
@@ -153,13 +151,13 @@ class IcebergTable:
             return make()
         except NoSuchNamespaceError:
             with suppress(NamespaceAlreadyExistsError):
-                self._catalog.create_namespace(self._option.uri.rpartition(".")[0])
+                self._catalog.create_namespace(self.option.uri.rpartition(".")[0])
             return make()
 
     def _location_to_be(self) -> str:
         """Return the folder that the catalog would give the table, from a table created only in memory."""
         columns = pa.schema([("value", pa.string())])
-        staged = self._in_namespace(lambda: self._catalog.create_table_transaction(self._option.uri, schema=columns))
+        staged = self._in_namespace(lambda: self._catalog.create_table_transaction(self.option.uri, schema=columns))
         return staged.table_metadata.location
 
 
@@ -205,7 +203,7 @@ class _State:
     def refuse(self, schema: pa.Schema) -> str:
         """Return in words which demand of the table these rows do not meet, or an empty string."""
         found = partitions_of(self._table)
-        if found != [written(partition) for partition in self._lake.partitions]:
+        if found != [written(partition) for partition in self._lake.option.partitions]:
             return (
                 f"{self._lake.uri} is partitioned by {', '.join(found) or 'nothing'}; give partition_by the same"
                 " columns and transforms, or choose another table"
@@ -223,7 +221,7 @@ class _State:
             table=self._lake.uri,
             columns={field.name: field.field_type for field in table.fields},
             needed=self.needed,
-            evolves=self._lake.evolves,
+            evolves=self._lake.option.evolves,
             fits=lambda field, held: fits(field, table, held),
             widens=lambda field, held: widens(held, column_type(field, table)),
         )

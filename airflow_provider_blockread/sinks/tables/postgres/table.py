@@ -48,8 +48,7 @@ class PostgresTable:
     def __init__(self, stores: Stores, option: PostgresSink, access: Access) -> None:
         own = access.get(option.postgres_conn_id or "", {})
         self.uri = option.place
-        self._stores = stores
-        self.evolves, self.case_sensitive = option.evolves, option.case_sensitive
+        self._stores, self.option = stores, option
         self._connections = Connections(own.get("uri", option.url or ""))
         self.schema, self.name = option.uri.split(".")
         self.quoted = f"{quoted(self.schema)}.{quoted(self.name)}"
@@ -207,10 +206,10 @@ class _State:
             table=self._table.uri,
             columns={name: column.type for name, column in self._columns.items()},
             needed=[name for name, column in self._columns.items() if column.needed and name != WINDOW],
-            evolves=self._table.evolves,
+            evolves=self._table.option.evolves,
             fits=lambda field, held: fits(field.type, held),
             widens=lambda field, held: widens(held, field.type),
-            folds_case=not self._table.case_sensitive,
+            folds_case=not self._table.option.case_sensitive,
         )
 
     def commit(self, files: Files, marker: Marker) -> Applied:
