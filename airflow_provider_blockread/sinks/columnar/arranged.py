@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -74,11 +72,10 @@ def _of_nested(path: str, option: ColumnarSink) -> str:
 def _can_encode(kind: pa.DataType, encoding: str) -> bool:
     if pa.types.is_nested(kind) or pa.types.is_dictionary(kind):
         return False
-    options: dict[str, Any] = {"use_dictionary": encoding == "dictionary"}
-    if encoding != "dictionary":
-        options["column_encoding"] = {"c": encoding.upper()}
+    others = None if encoding == "dictionary" else {"c": encoding.upper()}
     try:
-        pq.write_table(pa.table({"c": pa.nulls(1, kind)}), pa.BufferOutputStream(), **options)
+        rows = pa.table({"c": pa.nulls(1, kind)})
+        pq.write_table(rows, pa.BufferOutputStream(), use_dictionary=others is None, column_encoding=others)
     except (pa.ArrowException, OSError):
         return False
     return True

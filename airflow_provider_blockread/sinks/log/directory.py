@@ -20,13 +20,7 @@ _LOG = "log"  # the `kind` of steps that write the log
 
 
 class LoggedDirectory(Directory):
-    """Publishes files, and logs them if the option says so: columns before all moves, the files after the moves.
-
-    Args:
-        stores: opens output and work area.
-        option: tells where the folder is, whether it has a log, and whether its columns may change; text has none.
-        kind: `output`, or `quarantine`.
-    """
+    """Publishes files, and logs them if the option says so: columns before all moves, the files after the moves."""
 
     def __init__(self, stores: Stores, option: ParquetSink | LineSink, kind: str = "output") -> None:
         super().__init__(stores, option, kind)
