@@ -18,7 +18,8 @@ class Connections:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._kept: tuple[dbapi.Connection, weakref.finalize[[], Connections]] | None = None
+        self._kept: list[dbapi.Connection] = []  # one at most
+        weakref.finalize(self, _close, self._kept)
 
     @contextmanager
     def transaction(self) -> Iterator[dbapi.Cursor]:
@@ -27,7 +28,7 @@ class Connections:
         Raises:
             Error: of the driver; the connection is then no longer used.
         """
-        connection = self._taken()
+        connection = self._kept.pop() if self._kept else dbapi.connect(self._url)
         try:
             with connection.cursor() as cursor:
                 yield cursor
@@ -35,18 +36,12 @@ class Connections:
         except BaseException:
             connection.close()
             raise
-        self._keep(connection)
-
-    def _taken(self) -> dbapi.Connection:
-        if self._kept is None:
-            return dbapi.connect(self._url)
-        connection, closing = self._kept
-        self._kept = None
-        closing.detach()
-        return connection
-
-    def _keep(self, connection: dbapi.Connection) -> None:
-        if self._kept is None:
-            self._kept = connection, weakref.finalize(self, connection.close)
-        else:
+        if self._kept:
             connection.close()
+        else:
+            self._kept.append(connection)
+
+
+def _close(connections: list[dbapi.Connection]) -> None:
+    for connection in connections:
+        connection.close()
