@@ -20,8 +20,8 @@ from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
-_FIRST_DAY, _LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, date.max))
-_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
+_FIRST_DAY = pa.scalar(date.min, pa.date32())
+_PAST_DAY = pa.scalar((date.max - date(1970, 1, 1)).days + 1, pa.date32())
 _STRING = pa.large_string()  # large enough for the objects of any batch
 
 
@@ -133,12 +133,12 @@ def _far(column: pa.Array) -> int:
 
     Arrow's own `year` is not usable for this: it wraps around after 32767.
     """
-    kind = column.type
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return -1  # nanoseconds reach only from 1677 to 2262
-    unit = 1 if pa.types.is_date32(kind) else _PER_DAY["ms" if pa.types.is_date64(kind) else kind.unit]
-    numbers = column.view(pa.int32() if pa.types.is_date32(kind) else pa.int64()).cast(pa.int64())
-    far = pc.or_(pc.less(numbers, _FIRST_DAY * unit), pc.greater_equal(numbers, (_LAST_DAY + 1) * unit))
+    if pa.types.is_timestamp(column.type):
+        if column.type.unit == "ns":
+            return -1  # nanoseconds reach only from 1677 to 2262
+        column = column.view(pa.timestamp(column.type.unit))  # without its zone
+    first, past = _FIRST_DAY.cast(column.type), _PAST_DAY.cast(column.type)
+    far = pc.or_(pc.less(column, first), pc.greater_equal(column, past))
     return int(pc.index(far, value=True).as_py())
 
 
