@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from pyiceberg.exceptions import (
-    BadRequestError,
-    ForbiddenError,
-    NotInstalledError,
-    OAuthError,
-    SignError,
-    UnauthorizedError,
-    ValidationError,
-)
+from pyiceberg import exceptions
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, TransientError
 from airflow_provider_blockread.storage.backends.shared.errors import fault_of
 
 _REFUSALS = (
-    BadRequestError,
-    ForbiddenError,
-    NotInstalledError,
-    OAuthError,
-    SignError,
-    UnauthorizedError,
-    ValidationError,
+    exceptions.BadRequestError,
+    exceptions.ForbiddenError,
+    exceptions.NotInstalledError,
+    exceptions.OAuthError,
+    exceptions.SignError,
+    exceptions.UnauthorizedError,
+    exceptions.ValidationError,
 )
 #: Libraries whose other errors mean that something failed or changed meanwhile.
 _LIBRARIES = frozenset({"hive_metastore", "pyiceberg", "sqlalchemy", "thrift"})
