@@ -24,8 +24,7 @@ from airflow_provider_blockread.records.io.source import ByteSource, too_wide
 from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
-from airflow_provider_blockread.records.text.lines import with_last
-from airflow_provider_blockread.records.text.pieces import RecordFinder
+from airflow_provider_blockread.records.text.pieces import RecordFinder, first_end, with_last
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
 _PIECE_BYTES = 2**18  # what is processed at once: its arrays stay in the processor's cache
@@ -67,7 +66,8 @@ class CsvFormat(TextFormat):
             return bound
         bound = copy.copy(bound)
         bound.file = source.name
-        for chunk in walk_block(source, bound, start, sys.maxsize, _header_limits(source)):
+        limits = WalkLimits(chunk_bytes=_HEADER_BYTES, max_record_bytes=source.max_record_bytes)
+        for chunk in walk_block(source, bound, start, sys.maxsize, limits):
             rows = np.flatnonzero(chunk.ends > chunk.begins)
             if len(rows):
                 begin, end, behind = (int(places[rows[0]]) for places in (chunk.begins, chunk.ends, chunk.nexts))
@@ -127,13 +127,7 @@ class CsvFormat(TextFormat):
         around = source.read(start - 1, start + 1)
         if mode == 0 and around[:1] in {b"\n", b"\r"}:
             return start + (around == b"\r\n")
-        for position, window in source.windows(start, overlap=1):
-            last = position + len(window) == source.size
-            marks, mode = self._rows.newlines(window if last else window[:-1], mode)
-            if len(marks):
-                found = int(marks[0])
-                return position + found + (2 if window[found : found + 2] == b"\r\n" else 1)
-        return source.size
+        return first_end(source, start, _RowFinder(self._rows, None, mode))
 
     def finder(self) -> RecordFinder:
         """Return a finder of rows that marks comments as skipped; the file's end ends the last row."""
@@ -162,11 +156,10 @@ class CsvFormat(TextFormat):
 
 
 class _RowFinder:
-    """Finds the rows of a text that begins at a row's start."""
+    """Finds the rows of a text that begins at a row's start, or in another mode."""
 
-    def __init__(self, rows: MarkedRows | QuotedRows, comment: bytes | None) -> None:
-        self._rows, self._comment = rows, comment
-        self._mode = 0
+    def __init__(self, rows: MarkedRows | QuotedRows, comment: bytes | None, mode: int = 0) -> None:
+        self._rows, self._comment, self._mode = rows, comment, mode
         self._in_comment: bool | None = None  # whether the first row is a comment
 
     def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
@@ -190,10 +183,6 @@ class _RowFinder:
         skipped: Mask = np.frombuffer(text, np.uint8)[np.append(0, nexts[:-1])] == ord(self._comment)
         skipped[0] = self._in_comment
         return skipped if skipped.any() else None
-
-
-def _header_limits(source: ByteSource) -> WalkLimits:
-    return WalkLimits(chunk_bytes=_HEADER_BYTES, max_record_bytes=source.max_record_bytes)
 
 
 def _text(mark: str | bytes | None, encoding: str) -> str | None:

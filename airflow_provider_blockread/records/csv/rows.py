@@ -21,6 +21,7 @@ from airflow_provider_blockread.records.csv.runs import QuoteRuns
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Offsets
 from airflow_provider_blockread.records.statemap import StateMap
+from airflow_provider_blockread.records.text.pieces import after_run
 
 _LF, _CR = b"\n\r"
 _WINDOW_BYTES = 2**20
@@ -89,11 +90,7 @@ class QuotedRows:
         before = source.read(offset - 1, offset + 1)[:1]
         if before != self._quote:
             return offset, inside if state else 0 if self._runs.opens(before[0]) else text
-        for position, window in source.windows(offset):
-            rest = window.lstrip(self._quote)
-            if rest:
-                return position + len(window) - len(rest), inside if state else text
-        return source.size, text
+        return after_run(source, offset, self._quote), inside if state else text
 
     def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int]:
         """Return the bytes LF and CR of `buffer` that end rows, and the mode after the buffer."""

@@ -24,7 +24,6 @@ from airflow_provider_blockread.records.json.text import (
     WHITE,
     Lexer,
     closings,
-    first_visible,
     openings,
     run_before,
 )
@@ -32,7 +31,7 @@ from airflow_provider_blockread.records.json.walk import VALUES_ADVICE, ElementF
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Decoder
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
-from airflow_provider_blockread.records.text.pieces import RecordFinder
+from airflow_provider_blockread.records.text.pieces import RecordFinder, after_run
 
 _WINDOW = 2**20  # processed at once, so that the passes over it stay in the processor's cache
 _MODES = 2
@@ -60,7 +59,7 @@ class JsonArrayFormat(TextFormat):
         Raises:
             RecordError: when the layout is an array and the file contains something else.
         """
-        begin = first_visible(source, start)
+        begin = after_run(source, start, WHITE)
         first = source.read(begin, begin + 1)
         bound = copy.copy(self)
         bound.unit_bytes = source.unit_bytes
@@ -85,12 +84,12 @@ class JsonArrayFormat(TextFormat):
         if self.array and depth < 0:
             return source.size
         if state == 0 and self._is_between(source, offset):
-            return first_visible(source, offset)
+            return after_run(source, offset, WHITE)
         lexer = Lexer(depth, bool(mode), escaped=_escaped(source, offset))
         for position, window in source.windows(offset):
             found = borders(lexer, np.frombuffer(window, np.uint8), array=self.array)
             if len(found.behind):
-                return first_visible(source, position + int(found.behind[0]))
+                return after_run(source, position + int(found.behind[0]), WHITE)
             if found.closed >= 0:
                 break
         return source.size
@@ -153,13 +152,13 @@ def _first_element(source: ByteSource, begin: int, first: bytes) -> int:
     if first != b"[":
         msg = f"{source.name} does not start with `[` but with {first!r}; set its own format, {VALUES_ADVICE}"
         raise RecordError(msg)
-    element = first_visible(source, begin + 1)
+    element = after_run(source, begin + 1, WHITE)
     if element == source.size:
         msg = f"{source.name} ends after the `[` at byte {begin * source.unit_bytes}: {JsonArrayFormat.unfinished}"
         raise RecordError(msg)
     if source.read(element, element + 1) != b"]":
         return element
-    behind = first_visible(source, element + 1)
+    behind = after_run(source, element + 1, WHITE)
     if behind < source.size:
         where = f"text at byte {behind * source.unit_bytes} follows the `]` that closes the array"
         msg = f"{source.name}: {where}; remove it, {VALUES_ADVICE}"

@@ -131,15 +131,6 @@ def last_visible(data: Bytes, places: Offsets, floors: Offsets) -> Offsets:
     return np.maximum(found, floors)
 
 
-def first_visible(source: ByteSource, start: int) -> int:
-    """Return the first byte of a file at or after `start` that is not white space, or the file's size."""
-    for position, window in source.windows(start):
-        rest = window.lstrip(WHITE)
-        if rest:
-            return position + len(window) - len(rest)
-    return source.size
-
-
 def run_before(source: ByteSource, offset: int, run_of: bytes) -> int:
     """Return the length of the run of bytes of `run_of` that directly precedes `offset`, at most to the data offset.
 

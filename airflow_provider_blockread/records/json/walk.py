@@ -26,7 +26,7 @@ from airflow_provider_blockread.records.json.text import (
     white_starts,
 )
 from airflow_provider_blockread.records.model import Offsets, Walk
-from airflow_provider_blockread.records.text.lines import with_last
+from airflow_provider_blockread.records.text.pieces import with_last
 
 #: What to do with a file that is not an array.
 VALUES_ADVICE = (

@@ -13,16 +13,15 @@ from airflow_provider_blockread.errors import LookBackError
 from airflow_provider_blockread.options import Delimited
 from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.model import Mask, Offsets, Walk
-from airflow_provider_blockread.records.text.format import TextFormat
-from airflow_provider_blockread.records.text.lines import with_last
-from airflow_provider_blockread.records.text.pieces import RecordFinder
+from airflow_provider_blockread.records.model import Mask, Offsets
+from airflow_provider_blockread.records.text.format import SeparatedFormat
+from airflow_provider_blockread.records.text.pieces import first_end
 
 _SEARCH_BYTES = 64 * 2**10
 _MOST_BYTES = 2**20
 
 
-class DelimitedFormat(TextFormat):
+class DelimitedFormat(SeparatedFormat):
     """Records ended by `delimiter`."""
 
     name = "delimited"
@@ -38,18 +37,8 @@ class DelimitedFormat(TextFormat):
         del state
         length = len(self.delimiter)
         target = max(offset - length, source.data_offset)
-        match = self._find(source, target)
-        if match >= 0 and self._overlaps:
-            match = self._match(source, target, match)
-        return source.size if match < 0 else match + length
-
-    def finder(self) -> RecordFinder:
-        """Return a finder of records by their delimiter; the file's end ends the last one."""
-        return self._find_records
-
-    def _find_records(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
-        ends, nexts = with_last(*self.ends(piece, final=final), len(piece), final=final)
-        return Walk(ends, nexts), self.searched(piece)
+        found = first_end(source, target, self.finder(), leeway=length)
+        return self._match_end(source, target, found - length) if self._overlaps and found < source.size else found
 
     def searched(self, piece: bytes) -> int:
         """Return how many bytes without a match need no second search when more follow."""
@@ -58,33 +47,22 @@ class DelimitedFormat(TextFormat):
     def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
         """Return where matches begin and end in a buffer that does not begin inside a match."""
         del final  # no match depends on the bytes after it
-        matches = self._matches(buffer)
+        matches = occurrences(buffer, self.delimiter)
+        if self._overlaps:
+            matches = _leftmost(matches, len(self.delimiter))
         return matches, matches + len(self.delimiter)
 
-    def _matches(self, buffer: bytes) -> Offsets:
-        """Return the matches in a buffer that does not begin inside a match."""
-        spots = occurrences(buffer, self.delimiter)
-        return _leftmost(spots, len(self.delimiter)) if self._overlaps else spots
-
-    def _find(self, source: ByteSource, start: int) -> int:
-        """Return the first occurrence that begins at or after `start`, or -1."""
-        for position, window in source.windows(start, overlap=len(self.delimiter) - 1):
-            found = window.find(self.delimiter)
-            if found >= 0:
-                return position + found
-        return -1
-
-    def _match(self, source: ByteSource, target: int, found: int) -> int:
-        """Return the first match at or after `target`, or -1; `found` is the first occurrence there."""
+    def _match_end(self, source: ByteSource, target: int, found: int) -> int:
+        """Return the end of the first match at or after `target`; `found` is the first occurrence there."""
         length, free = len(self.delimiter), self._chain_start(source, found)
         while free <= found:
             border = free + _SEARCH_BYTES
-            spots = free + self._matches(source.read(free, border + length - 1))
-            wanted = int(np.searchsorted(spots, target))
-            if wanted < len(spots):
-                return int(spots[wanted])
-            free = max(border, int(spots[-1]) + length if len(spots) else border)
-        return self._find(source, free)
+            matches, ends = self.ends(source.read(free, border + length - 1), final=False)
+            wanted = int(np.searchsorted(matches, target - free))
+            if wanted < len(ends):
+                return free + int(ends[wanted])
+            free = max(border, free + int(ends[-1]) if len(ends) else border)
+        return first_end(source, free, self.finder())
 
     def _chain_start(self, source: ByteSource, found: int) -> int:
         """Return the first occurrence of the chain that `found` belongs to.

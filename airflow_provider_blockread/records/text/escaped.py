@@ -17,9 +17,9 @@ from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
 from airflow_provider_blockread.records.text.delimited import DelimitedFormat
-from airflow_provider_blockread.records.text.format import TextFormat
-from airflow_provider_blockread.records.text.lines import LineFormat, with_last
-from airflow_provider_blockread.records.text.pieces import RecordFinder, first_end
+from airflow_provider_blockread.records.text.format import SeparatedFormat, TextFormat
+from airflow_provider_blockread.records.text.lines import LineFormat
+from airflow_provider_blockread.records.text.pieces import RecordFinder, first_end, with_last
 from airflow_provider_blockread.records.text.unescape import UnescapingDecoder, unescape
 
 _FIRST_BYTES = 2**10  # escape runs are short
@@ -36,11 +36,10 @@ class EscapedFormat(TextFormat):
         self.encoding = option.encoding
         self._unescape = option.unescape
         self._escape = encode_text(option.kind, option.escape, option.encoding)
-        self._lines = LineFormat(Lines(encoding="binary"))
-        self._delimited: DelimitedFormat | None = None
+        self._separated: SeparatedFormat = LineFormat(Lines(encoding="binary"))
         if option.delimiter is not None:
             delimiter = encode_text(option.kind, option.delimiter, option.encoding)
-            self._delimited = DelimitedFormat(Delimited(delimiter=delimiter, encoding="binary"))
+            self._separated = DelimitedFormat(Delimited(delimiter=delimiter, encoding="binary"))
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the end of the first delimiter that ends at or after `offset` and is not escaped.
@@ -48,14 +47,14 @@ class EscapedFormat(TextFormat):
         Raises:
             LookBackError: when the run of escapes before a delimiter is longer than `MAX_LOOK_BACK`.
         """
-        found = (self._delimited or self._lines).cut(source, offset, state)
+        found = self._separated.cut(source, offset, state)
         if found < source.size and self._escapes_before(source, self._begin(source, found)) % 2:
             return first_end(source, found, self.finder())
         return found
 
     def finder(self) -> RecordFinder:
         """Return a finder of records by their unescaped delimiter; the file's end ends the last one."""
-        return _Unescaped(self._delimited or self._lines, self._escape)
+        return _Unescaped(self._separated, self._escape)
 
     def content(self, record: bytes) -> bytes:
         """Return the record, without its escapes where the option says so."""
@@ -72,8 +71,8 @@ class EscapedFormat(TextFormat):
 
     def _begin(self, source: ByteSource, end: int) -> int:
         """Return where the delimiter that ends at `end` begins."""
-        if self._delimited is not None:
-            return end - len(self._delimited.delimiter)
+        if isinstance(self._separated, DelimitedFormat):
+            return end - len(self._separated.delimiter)
         return end - (2 if source.read(max(end - 2, source.data_offset), end) == b"\r\n" else 1)
 
     def _escapes_before(self, source: ByteSource, place: int) -> int:
@@ -99,13 +98,13 @@ class EscapedFormat(TextFormat):
 class _Unescaped:
     """Finds the delimiters that are not escaped, in a text that begins after a delimiter."""
 
-    def __init__(self, delimiters: LineFormat | DelimitedFormat, escape: bytes) -> None:
-        self._delimiters, self._escape = delimiters, escape
+    def __init__(self, separated: SeparatedFormat, escape: bytes) -> None:
+        self._separated, self._escape = separated, escape
         self._odd = False  # whether an odd number of escapes directly precedes the piece
 
     def __call__(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
-        found, behind = self._delimiters.ends(piece, final=final)
-        searched = max(self._delimiters.searched(piece), int(behind[-1]) if len(behind) else 0)
+        found, behind = self._separated.ends(piece, final=final)
+        searched = max(self._separated.searched(piece), int(behind[-1]) if len(behind) else 0)
         ends, nexts = with_last(*self._unescaped(piece, found, behind), len(piece), final=final)
         if not len(nexts):
             run = searched - len(piece[:searched].rstrip(self._escape))

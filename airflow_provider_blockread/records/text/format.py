@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, Self, cast
 
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.model import Walk
+from airflow_provider_blockread.records.model import Offsets, Walk
 from airflow_provider_blockread.records.text.encodings import EncodedFormat, file_encoding
 from airflow_provider_blockread.records.text.narrowing import Narrowing, NarrowSource, make_narrowing, mark_text
-from airflow_provider_blockread.records.text.pieces import RecordFinder, find_records
+from airflow_provider_blockread.records.text.pieces import RecordFinder, find_records, with_last
 from airflow_provider_blockread.records.text.transcoding import Transcoder
 
 _MARKS = ("delimiter", "quote", "escape", "comment")
@@ -91,3 +92,23 @@ class TextFormat(BaseFormat):
         made.compression = self.compression
         made.unit_bytes = narrowing.unit
         return cast("Self", made)
+
+
+class SeparatedFormat(TextFormat, ABC):
+    """A text format whose records end at separators; the file's end ends the last one."""
+
+    @abstractmethod
+    def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
+        """Return where separators begin and end in a buffer that does not begin inside one."""
+
+    @abstractmethod
+    def searched(self, piece: bytes) -> int:
+        """Return how many bytes without a separator need no second search when more follow."""
+
+    def finder(self) -> RecordFinder:
+        """Return a finder of records by their separators."""
+        return self._find_records
+
+    def _find_records(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
+        ends, nexts = with_last(*self.ends(piece, final=final), len(piece), final=final)
+        return Walk(ends, nexts), self.searched(piece)

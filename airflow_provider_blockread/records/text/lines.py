@@ -7,14 +7,14 @@ import numpy.typing as npt
 
 from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.model import Offsets, Walk
-from airflow_provider_blockread.records.text.format import TextFormat
-from airflow_provider_blockread.records.text.pieces import RecordFinder
+from airflow_provider_blockread.records.model import Offsets
+from airflow_provider_blockread.records.text.format import SeparatedFormat
+from airflow_provider_blockread.records.text.pieces import first_end
 
 _LF, _CR = b"\n\r"
 
 
-class LineFormat(TextFormat):
+class LineFormat(SeparatedFormat):
     """Records ended by LF, CR or CRLF (`newline="universal"`), or by LF alone (`"lf"`)."""
 
     name = "lines"
@@ -32,27 +32,7 @@ class LineFormat(TextFormat):
             return offset
         if self.universal and before.startswith(b"\r"):
             return offset + (before == b"\r\n")
-        for position, window in source.windows(offset, overlap=1):
-            found = self._first_end(window)
-            # A CR at a window's end may be half of a CRLF; the next window begins with it.
-            if found >= 0 and (found + 1 < len(window) or position + len(window) == source.size):
-                return position + found + (2 if window[found : found + 2] == b"\r\n" else 1)
-        return source.size
-
-    def _first_end(self, data: bytes) -> int:
-        newline = data.find(b"\n")
-        if not self.universal:
-            return newline
-        carriage = data.find(b"\r", 0, newline if newline >= 0 else len(data))
-        return carriage if carriage >= 0 else newline
-
-    def finder(self) -> RecordFinder:
-        """Return a finder of lines; the file's end ends the last one."""
-        return self._find_records
-
-    def _find_records(self, piece: bytes, *, final: bool) -> tuple[Walk, int]:
-        ends, nexts = with_last(*self.ends(piece, final=final), len(piece), final=final)
-        return Walk(ends, nexts), self.searched(piece)
+        return first_end(source, offset, self.finder())
 
     def searched(self, piece: bytes) -> int:
         """Return how many bytes need no second search when more follow: a CR at the end may be half of a CRLF."""
@@ -61,14 +41,6 @@ class LineFormat(TextFormat):
     def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
         """Return where newlines begin and end in `buffer`."""
         return _universal_ends(buffer, final=final) if self.universal and b"\r" in buffer else _lf_ends(buffer)
-
-
-def with_last(ends: Offsets, nexts: Offsets, size: int, *, final: bool) -> tuple[Offsets, Offsets]:
-    """Return `ends` and `nexts` with the record that ends at the file's end, if there is one."""
-    done = int(nexts[-1]) if len(nexts) else 0
-    if not final or done >= size:
-        return ends, nexts
-    return np.append(ends, size), np.append(nexts, size)
 
 
 def _lf_ends(buffer: bytes) -> tuple[Offsets, Offsets]:

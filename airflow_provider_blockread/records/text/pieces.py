@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from airflow_provider_blockread.records.io.source import ByteSource, too_long
-from airflow_provider_blockread.records.model import Walk
+from airflow_provider_blockread.records.model import Offsets, Walk
 
 PIECE_BYTES = 2**20  # its arrays fit the processor's cache
 _FIRST_BYTES = 64 * 2**10  # most records end within it
@@ -38,15 +38,29 @@ def find_records(buffer: bytes, finder: RecordFinder, *, final: bool) -> Walk:
     return Walk(np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def first_end(source: ByteSource, start: int, finder: RecordFinder) -> int:
-    """Return where the next record after the one at `start`, which is before the file's end, starts.
+def with_last(ends: Offsets, nexts: Offsets, size: int, *, final: bool) -> tuple[Offsets, Offsets]:
+    """Return `ends` and `nexts` with the record that ends at the file's end, if there is one."""
+    done = int(nexts[-1]) if len(nexts) else 0
+    if not final or done >= size:
+        return ends, nexts
+    return np.append(ends, size), np.append(nexts, size)
+
+
+def first_end(source: ByteSource, start: int, finder: RecordFinder, *, leeway: int = 0) -> int:
+    """Return where the record after the first end of one at or after `start` starts, or the file's size.
+
+    Args:
+        source: the file.
+        start: in a record.
+        finder: finds the end.
+        leeway: bytes from `start` on that may belong to the record before.
 
     Raises:
         RecordError: when the record is longer than `max_record_bytes`.
     """
     low, want = start, _FIRST_BYTES
     while True:
-        if low - start > source.max_record_bytes:
+        if low - start > source.max_record_bytes + leeway:
             raise too_long(source, f"around byte {start * source.unit_bytes}", source.max_record_bytes)
         piece = source.read(low, low + want)
         final = low + len(piece) >= source.size
@@ -55,4 +69,13 @@ def first_end(source: ByteSource, start: int, finder: RecordFinder) -> int:
             return low + int(walk.nexts[0])
         if final:
             return source.size
-        low, want = low + searched, PIECE_BYTES if searched else want * 2
+        low, want = low + searched, min(want * 2, PIECE_BYTES) if searched else want * 2
+
+
+def after_run(source: ByteSource, start: int, run_of: bytes) -> int:
+    """Return the first byte of a file at or after `start` that is not among `run_of`, or the file's size."""
+    for position, window in source.windows(start):
+        rest = window.lstrip(run_of)
+        if rest:
+            return position + len(window) - len(rest)
+    return source.size

@@ -11,8 +11,8 @@ from airflow_provider_blockread.records.format import BaseFormat, RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Offsets, Walk
 from airflow_provider_blockread.records.text.encodings import EncodedFormat, file_encoding
-from airflow_provider_blockread.records.text.lines import with_last
 from airflow_provider_blockread.records.text.narrowing import make_narrowing
+from airflow_provider_blockread.records.text.pieces import with_last
 from airflow_provider_blockread.records.text.transcoding import Transcoder
 
 
