@@ -16,7 +16,7 @@ KEYWORDS_BY_CONTRACT = {
     "blockread",
     "record_format",
     "_on_listing_answer",
-    "_on_failed_read",
+    "_on_failure",
     "__new__",  # those of __init__
 }
 

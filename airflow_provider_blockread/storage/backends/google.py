@@ -39,21 +39,16 @@ class GoogleStore(ObjectStore):
     async def read_range(self, path: str, etag: str, start: int, end: int) -> bytes:
         """Return a range of an object, as it is stored, on the condition that it has this generation.
 
-        gcsfs would repeat a request that the caller repeats, and decompress a range of an object marked as compressed.
+        gcsfs would decompress a range of an object marked as compressed.
         """
-        system, url = self.system, self.system.url(path, generation=etag)
-        asked = system._get_headers({"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "gzip"})  # noqa: SLF001 - no public call has these options
-        options = {"params": system._get_params({}), "headers": asked, "timeout": system.requests_timeout}  # noqa: SLF001 - as above
-        await system._set_session()  # noqa: SLF001 - as above
-        async with system.session.get(url, auto_decompress=False, **options) as answer:
-            data = await answer.read()
-        validate_response(answer.status, data, url)
-        found = answer.headers.get("X-Goog-Generation")
+        asked = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "gzip"}
+        headers, data = await _once(self.system, self.system.url(path, generation=etag), {}, asked)
+        found = headers.get("X-Goog-Generation")
         if found is None:  # an emulator, which may also have ignored the generation
             found = (await self.system._get_object(path))["generation"]  # noqa: SLF001 - info() may answer from a cache
         require_version(path, str(found), etag)
-        require_range(path, answer.headers.get("Content-Range"), start, end)
-        return cast("bytes", data)
+        require_range(path, headers.get("Content-Range"), start, end)
+        return data
 
 
 class GooglePages(ObjectPages):
@@ -75,6 +70,25 @@ class GooglePages(ObjectPages):
 
 
 async def _page(system: Any, bucket: str, asked: dict[str, str | None]) -> dict[str, Any]:  # noqa: ANN401 - gcsfs has no types
-    options = {"json_out": True, "fields": _FIELDS}
-    answer: dict[str, Any] = await system._call("GET", "b/{}/o", bucket, **asked, **options)  # noqa: SLF001 - no public call pages
-    return answer
+    url = system._format_path("b/{}/o", (bucket,))  # noqa: SLF001 - no public call pages
+    _, body = await _once(system, url, {**asked, "fields": _FIELDS})
+    return cast("dict[str, Any]", json.loads(body))
+
+
+async def _once(
+    system: Any,  # noqa: ANN401 - as above
+    url: str,
+    parameters: Mapping[str, str | None],
+    headers: Mapping[str, str] | None = None,
+) -> tuple[Mapping[str, str], bytes]:
+    """Return the headers and the body of an answer to a request, which gcsfs would repeat although its caller does.
+
+    The body is as it was sent if the request says in which encodings; otherwise it is decompressed.
+    """
+    plain = not headers or "Accept-Encoding" not in headers
+    options = {"params": system._get_params(parameters), "headers": system._get_headers(headers)}  # noqa: SLF001 - no public call has these options
+    await system._set_session()  # noqa: SLF001 - as above
+    async with system.session.get(url, auto_decompress=plain, timeout=system.requests_timeout, **options) as answer:
+        body = await answer.read()
+    validate_response(answer.status, body, url)
+    return answer.headers, body

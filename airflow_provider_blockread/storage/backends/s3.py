@@ -8,7 +8,8 @@ files; otherwise the whole answer is parsed.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -31,8 +32,8 @@ from airflow_provider_blockread.storage.ranges import REQUESTS, require_range
 
 #: A handler of this event runs before botocore's own `before-parse.s3.*`, which would also parse the answer.
 _EVENT = "before-parse.*.ListObjectsV2"
-#: A handler of this event that comes first decides whether botocore repeats a read.
-_FAILED = "needs-retry.s3.GetObject"
+#: A handler of this event that comes first decides whether botocore repeats a request.
+_FAILED = "needs-retry.s3"
 _ROOT = "ListBucketResult"
 #: Ceph puts a key with control characters, which XML cannot express, into its token (it encodes other keys).
 _NO_XML = re.compile(rb"&#x(?:0[0-8bcef]|1[0-9a-f]);", re.IGNORECASE)
@@ -50,7 +51,7 @@ _EPOCH, _SECOND = datetime(1970, 1, 1), timedelta(seconds=1)  # noqa: DTZ001 - t
 #: Receives the answer to this task's own request; other requests of the same client stay as they are.
 _ANSWER: ContextVar[list[bytes] | None] = ContextVar("_ANSWER", default=None)
 #: Whether this task's request is repeated by the caller.
-_READS: ContextVar[bool] = ContextVar("_READS", default=False)
+_ONCE: ContextVar[bool] = ContextVar("_ONCE", default=False)
 
 _TABLE_OPTIONS = {
     "key": "aws_access_key_id",
@@ -98,15 +99,9 @@ class S3Store(ObjectStore):
         """Return a range of an object on the condition that it has this ETag."""
         bucket, key, _ = self.system.split_path(path)
         asked = {"Bucket": bucket, "Key": key, "Range": f"bytes={start}-{end - 1}", "IfMatch": f'"{etag}"'}
-        await self.system.set_session()
-        client = await self.system.get_s3(bucket)
-        client.meta.events.register_first(_FAILED, _on_failed_read, unique_id=_FAILED)
-        options = self.system._get_s3_method_kwargs(client.get_object, **asked, **self.system.req_kw)  # noqa: SLF001 - with those of the connection
-        mine = _READS.set(True)
-        try:
+        async with _asked_once(self.system, bucket) as client:
+            options = self.system._get_s3_method_kwargs(client.get_object, **asked, **self.system.req_kw)  # noqa: SLF001 - with those of the connection
             answer = await client.get_object(**options)
-        finally:
-            _READS.reset(mine)
         async with answer["Body"] as body:
             require_version(path, unquoted(answer.get("ETag", "")), etag)
             require_range(path, answer.get("ContentRange"), start, end)
@@ -180,17 +175,29 @@ class S3Pages(ObjectPages):
         return self.name_in(unquote_plus(key or "") if coded else key or "")
 
 
-async def _page(system: Any, request: dict[str, Any]) -> bytes:  # noqa: ANN401 - s3fs has no types
-    """Return the body of the answer after botocore has checked its status; botocore and the caller retry."""
+@asynccontextmanager
+async def _asked_once(system: Any, bucket: str) -> AsyncIterator[Any]:  # noqa: ANN401 - s3fs has no types
+    """Yield the client of a bucket, which in the body leaves it to the caller to repeat a request that fails."""
     await system.set_session()
-    client = await system.get_s3(request["Bucket"])
-    client.meta.events.register(_EVENT, _on_listing_answer, unique_id=_EVENT)
-    answer: list[bytes] = []
-    mine = _ANSWER.set(answer)
+    client = await system.get_s3(bucket)
+    client.meta.events.register_first(_FAILED, _on_failure, unique_id=_FAILED)
+    mine = _ONCE.set(True)
     try:
-        await client.list_objects_v2(**request, **system.req_kw)
+        yield client
     finally:
-        _ANSWER.reset(mine)
+        _ONCE.reset(mine)
+
+
+async def _page(system: Any, request: dict[str, Any]) -> bytes:  # noqa: ANN401 - as above
+    """Return the body of the answer after botocore has checked its status."""
+    answer: list[bytes] = []
+    async with _asked_once(system, request["Bucket"]) as client:
+        client.meta.events.register(_EVENT, _on_listing_answer, unique_id=_EVENT)
+        mine = _ANSWER.set(answer)
+        try:
+            await client.list_objects_v2(**request, **system.req_kw)
+        finally:
+            _ANSWER.reset(mine)
     if not answer:
         msg = "the answer is not a listing"
         raise OSError(0, msg)
@@ -205,10 +212,10 @@ def _on_listing_answer(response_dict: dict[str, Any], **_rest: object) -> None:
         response_dict["body"] = b"<ListBucketResult/>"
 
 
-def _on_failed_read(response: tuple[Any, Mapping[str, Any]] | None, **_rest: object) -> bool | None:
-    """Let a read fail that its caller repeats; botocore follows some refusals to another region."""
+def _on_failure(response: tuple[Any, Mapping[str, Any]] | None, **_rest: object) -> bool | None:
+    """Let a request fail that its caller repeats; botocore follows some refusals to another region."""
     status = 0 if response is None else response[0].status_code
-    return False if _READS.get() and (response is None or status == 429 or status >= 500) else None  # noqa: PLR2004
+    return False if _ONCE.get() and (response is None or status == 429 or status >= 500) else None  # noqa: PLR2004
 
 
 def _listing(body: bytes) -> tuple[ET.Element, bool]:

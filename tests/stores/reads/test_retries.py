@@ -1,4 +1,4 @@
-"""Reads of objects are retried by this package alone, whatever their clients would do."""
+"""Reads and listings of objects are retried by this package alone, whatever their clients would do."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import pytest
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import TransientError
-from airflow_provider_blockread.options import Bounds
+from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.shared import objects
 from airflow_provider_blockread.storage.backends.shared.pages import Pages
+from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.versions import open_version
 from tests.servers.web_folder import serving
 
@@ -83,6 +84,18 @@ def test_a_read_is_tried_six_times(kind: str, status: int) -> None:
             pytest.raises(TransientError, match="tried 6 times"),
         ):
             file.read(10)
+
+        assert counted.asked == 6
+
+
+@pytest.mark.parametrize("status", [503, 500])
+@pytest.mark.parametrize("kind", PLACES)
+def test_a_page_of_a_listing_is_tried_six_times(kind: str, status: int) -> None:
+    """Not six times as often as its client would."""
+    for address, counted in busy(status=status):
+        root = PLACES[kind].removesuffix("/x")
+        with pytest.raises(TransientError, match="tried 6 times"):
+            next(list_files(stores(kind, address), FileSource(root), now_s=0))
 
         assert counted.asked == 6
 
