@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from pathlib import Path
+from typing import cast
 
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.stores import Stores
@@ -18,8 +20,5 @@ def same_content(stores: Stores, left: str, right: str) -> bool:
 
 
 def _digest(stores: Stores, uri: str) -> bytes:
-    content = hashlib.sha256()
     with stores.open_read(uri) as file:
-        while chunk := file.read(2**20):
-            content.update(chunk)
-    return content.digest()
+        return hashlib.file_digest(cast("io.RawIOBase", file), "sha256").digest()

@@ -78,7 +78,7 @@ class Stores:
         """
         uri = uris.canonical(uri)
         root = self._root_of(uri)
-        key = (uris.scheme_of(uri), uris.authority_of(uri), root, *self._redirect_hosts)
+        key = (uris.origin_of(uri), root, *self._redirect_hosts)
         if key not in self._opened:
             with translated(uri):  # some stores connect at once
                 self._opened[key] = open_store(uri, self._credentials.get(root, {}), self._redirect_hosts)

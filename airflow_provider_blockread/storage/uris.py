@@ -148,6 +148,11 @@ def authority_of(uri: str) -> str:
     return uri.partition("://")[2].partition("/")[0]
 
 
+def origin_of(uri: str) -> str:
+    """Return the scheme and authority of a canonical URI."""
+    return f"{scheme_of(uri)}://{authority_of(uri)}"
+
+
 def local_path(uri: str) -> str | None:
     """Return the local path of a canonical URI of the local disk, or None for any other store."""
     return uri[len(_LOCAL) :] if uri.startswith(_LOCAL) else None

@@ -8,7 +8,7 @@ connection's headers, no cookies and no credentials.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,8 @@ from yarl import URL
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.storage.backends.shared.base import FsspecStore, origin_of
+from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.backends.shared.base import FsspecStore
 from airflow_provider_blockread.storage.backends.shared.identity import from_info
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 from airflow_provider_blockread.storage.ranges import require_range
@@ -42,9 +43,12 @@ _DEEPEST = 64  # folders within folders; links that lead in circles never end
 class WebStore(FsspecStore):
     """A web server; a version is its ETag, or else the time in `Last-Modified`."""
 
-    def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
+    def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, Any]) -> AbstractFileSystem:
         """Return the file system, whose client follows redirects within bounds."""
-        return super().connect(uri, named, _bounded(options, origin_of(uri), self._redirect_hosts))
+        client = options.get("client_kwargs") or {}
+        own = {str(name).lower() for some in (options.get("headers"), client.get("headers")) for name in some or ()}
+        bounded = _Bounded(origin=uris.origin_of(uri), hosts=self._redirect_hosts, own=tuple(sorted(own)))
+        return super().connect(uri, named, {**options, "client_kwargs": {**client, "middlewares": (bounded,)}})
 
     def pages(self, path: str) -> Pages:
         """Return the listings below a folder."""
@@ -275,11 +279,3 @@ class _Bounded:
 def _shown(url: URL) -> str:
     """Return a URL for messages, without what may be secret."""
     return str(url.with_query(None).with_user(None))
-
-
-def _bounded(options: Mapping[str, Any], origin: str, hosts: Iterable[str]) -> dict[str, Any]:
-    """Return the options of a web server's file system, with a client that follows redirects within bounds."""
-    client = options.get("client_kwargs") or {}
-    own = {str(name).lower() for some in (options.get("headers"), client.get("headers")) for name in some or ()}
-    middleware = _Bounded(origin=origin, hosts=tuple(hosts), own=tuple(sorted(own)))
-    return {**options, "client_kwargs": {**client, "middlewares": (middleware,)}}

@@ -87,9 +87,9 @@ class LinkRules:
 
     def _resolved(self, uri: str) -> dict[str, str]:
         """Return the real paths of the roots on the server of a URI, by root."""
-        server = _server(uri)
+        server = _server_of(uri)
         if server not in self._real_roots:
-            found = {root: self._stores.real_path(root) for root in self._roots if _server(root) == server}
+            found = {root: self._stores.real_path(root) for root in self._roots if _server_of(root) == server}
             self._real_roots[server] = {root: real for root, real in found.items() if real is not None}
         return self._real_roots[server]
 
@@ -101,9 +101,8 @@ class LinkRules:
         return uris.child(self._folder(folder or "/"), name)
 
 
-def _server(uri: str) -> str:
-    place = uris.place_of(uri)
-    return f"{uris.scheme_of(place)}://{uris.authority_of(place)}"
+def _server_of(uri: str) -> str:
+    return uris.origin_of(uris.place_of(uri))
 
 
 class SourceRoots:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
@@ -36,8 +37,9 @@ def read_list(stores: Stores, listed: FileList) -> Iterator[str]:
         SourceError: if a line is not a path; naming its number.
     """
     uri = stores.canonical(listed.uri)
-    with _opened(stores, uri) as file, translated(uri):
-        for number, line in enumerate(_lines(file), 1):
+    with io.BufferedReader(cast("io.RawIOBase", _opened(stores, uri)), _LONGEST) as file, translated(uri):
+        lines = iter(partial(file.readline, _LONGEST + 1), b"")  # what is longer is not a path
+        for number, line in enumerate((line.removesuffix(b"\n") for line in lines), 1):
             path = _path(line.removeprefix(_BOM) if number == 1 else line, is_json=listed.is_json)
             if path is None:
                 what = "a JSON text or an object with the text `path`" if listed.is_json else "a path in UTF-8"
@@ -60,18 +62,6 @@ def _opened(stores: Stores, uri: str) -> BinaryIO:
     except FileMissingError as error:
         msg = f"the list {uri} does not exist; correct its place, or write it before the plan runs"
         raise FileMissingError(msg, uri) from error
-
-
-def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file without their ends; a line that is too long is truncated."""
-    rest = b""
-    while data := file.read(_LONGEST):  # may come back short; not every store's files iterate over lines
-        *whole, rest = (rest + data).split(b"\n")
-        yield from whole
-        if len(rest) > _LONGEST:
-            break
-    if rest:
-        yield rest
 
 
 def _path(line: bytes, *, is_json: bool) -> str | None:
@@ -144,7 +134,7 @@ def _inside(uri: str, roots: list[str]) -> str:
 
 def _are_concurrent(stores: Stores, batch: list[str]) -> bool:
     """Return whether the stores of all these files serve several threads at once."""
-    places = {(uris.scheme_of(uri), uris.authority_of(uri)): uri for uri in batch}
+    places = {uris.origin_of(uri): uri for uri in batch}
     remote = [uri for uri in places.values() if not uris.is_local(uri)]
     return bool(remote) and all(stores.remote(uri)[0].concurrent for uri in remote)
 

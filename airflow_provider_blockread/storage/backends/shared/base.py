@@ -20,11 +20,6 @@ _ROUNDS = 5  # attempts to delete a folder in which others delete, too
 _READ_AHEAD = 8 * 2**20  # bytes that a file fetches at once
 
 
-def origin_of(uri: str) -> str:
-    """Return the scheme and authority of a canonical URI."""
-    return f"{uris.scheme_of(uri)}://{uris.authority_of(uri)}"
-
-
 class FsspecStore(Store):
     """A store behind a file system of fsspec. Subclasses override what fsspec does not do well.
 
@@ -44,7 +39,7 @@ class FsspecStore(Store):
     ) -> None:
         self._kind = kind
         self._redirect_hosts = tuple(redirect_hosts)
-        named = kind._get_kwargs_from_urls(f"{origin_of(uri)}/")  # noqa: SLF001 - host, port, account
+        named = kind._get_kwargs_from_urls(f"{uris.origin_of(uri)}/")  # noqa: SLF001 - host, port, account
         self._system = self.connect(uri, named, options)
 
     def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:  # noqa: ARG002 - some need it
