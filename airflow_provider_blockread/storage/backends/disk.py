@@ -9,6 +9,7 @@ import stat
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -65,12 +66,9 @@ class LocalDisk(Store):
 
     def write_bytes(self, path: str, data: bytes) -> None:
         """Replace a file atomically, so that it survives a power failure."""
-        hidden = _hidden_beside(Path(path))
-        try:
+        with _hidden_beside(Path(path)) as hidden:
             hidden.write_bytes(data)
             _replace_synced(hidden, Path(path))
-        finally:
-            hidden.unlink(missing_ok=True)
 
     def remove(self, path: str) -> None:
         """Delete a file, if it is there."""
@@ -88,30 +86,18 @@ class LocalDisk(Store):
     def move(self, source: str, target: str) -> None:
         """Rename, or copy beside the target and rename if the work area is on another disk."""
         origin, place = Path(source), Path(target)
-        if origin.stat().st_dev == place.parent.stat().st_dev:
-            _replace_synced(origin, place)
-            return
-        hidden = _hidden_beside(place)
-        try:
-            shutil.copyfile(origin, hidden)
-            _replace_synced(hidden, place)
-        finally:
-            hidden.unlink(missing_ok=True)
-        origin.unlink(missing_ok=True)
+        with _on_its_disk(origin, place) as near:
+            _replace_synced(near, place)
+        if near != origin:
+            origin.unlink(missing_ok=True)
 
     def place(self, source: str, target: str) -> None:
         """Give a file a second name, or copy it with its times to another disk; the new name must be free."""
         origin, place = Path(source), Path(target)
-        if origin.stat().st_dev == place.parent.stat().st_dev:
-            _name_also(origin, place)
-            return
-        hidden = _hidden_beside(place)
-        try:
-            shutil.copyfile(origin, hidden)
-            shutil.copystat(origin, hidden)
-            _name_also(hidden, place)
-        finally:
-            hidden.unlink(missing_ok=True)
+        with _on_its_disk(origin, place) as near:
+            if near != origin:
+                shutil.copystat(origin, near)
+            _name_also(near, place)
 
     def makedirs(self, path: str) -> None:
         """Make a folder and those above it."""
@@ -166,10 +152,26 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def _hidden_beside(path: Path) -> Path:
-    """Return a new hidden name in the same folder, which contains the beginning of the file's name."""
+@contextmanager
+def _hidden_beside(path: Path) -> Iterator[Path]:
+    """Yield a new hidden name in the same folder, with the beginning of the file's name; it is deleted at the end."""
     begin = os.fsdecode(os.fsencode(path.name)[:_LONGEST])
-    return path.with_name(f".{begin}.{uuid.uuid4().hex[:12]}.tmp")
+    hidden = path.with_name(f".{begin}.{uuid.uuid4().hex[:12]}.tmp")
+    try:
+        yield hidden
+    finally:
+        hidden.unlink(missing_ok=True)
+
+
+@contextmanager
+def _on_its_disk(source: Path, target: Path) -> Iterator[Path]:
+    """Yield the source if it is on the disk of the target, and otherwise a copy of its bytes beside the target."""
+    if source.stat().st_dev == target.parent.stat().st_dev:
+        yield source
+        return
+    with _hidden_beside(target) as copy:
+        shutil.copyfile(source, copy)
+        yield copy
 
 
 def _replace_synced(source: Path, target: Path) -> None:
