@@ -32,15 +32,15 @@ def connect_server(job: SparkJob) -> Server | None:
     Raises:
         OptionsError: when the connection does not name a server.
     """
-    if job.remote is not None or job.master is not None:
-        return None if job.remote is None else Server(job.remote)
+    if job.remote is not None:
+        return Server(job.remote)
+    if job.master is not None:
+        return None
     try:
         found = BaseHook.get_connection(job.conn_id)
     except AirflowNotFoundException:
         return None
-    if found.conn_type != _TYPE:
-        return None
-    return Server(_address(found))
+    return Server(_address(found)) if found.conn_type == _TYPE else None
 
 
 def _address(connection: Connection) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import os
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
 #: Used when the default connection does not exist: Spark inside the task, on all cores.
 LOCAL_MASTER = "local[*]"
+_APPLICATION = Path(__file__).parents[1] / "spark" / "job.py"
 _log = logging.getLogger(__name__)
 _INSTALL = "install it with `pip install 'airflow-provider-blockread[spark]'`"
 
@@ -125,7 +125,7 @@ class SparkSubmitter:
             environment = self._environment(hook, folder, submission)
             try:
                 if not self.cancelled:
-                    hook.run(_application(), environment)
+                    hook.run(str(_APPLICATION), environment)
             except FileNotFoundError as error:
                 msg = f"{name}: the program spark-submit is not on PATH; {_INSTALL}"
                 raise OptionsError(msg) from error
@@ -154,10 +154,8 @@ class SparkSubmitter:
         except ImportError as error:
             msg = f"{name}: Airflow's Spark provider is missing ({error}); {_INSTALL}"
             raise OptionsError(msg) from error
-        connection = spark_connection(self._job)
-        return TrackedSubmitHook(
-            connection, self._job, name=name, arguments=arguments, py_files=py_files, detached=detached
-        )
+        found = spark_connection(self._job)
+        return TrackedSubmitHook(found, self._job, name=name, arguments=arguments, py_files=py_files, detached=detached)
 
     def _py_files(self, folder: str) -> str:
         from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - not at every DAG parse
@@ -213,14 +211,6 @@ def spark_connection(job: SparkJob) -> Connection:
     if job.master is None:
         return found
     return Connection(conn_id=job.conn_id, conn_type="spark", host=job.master, extra=found.extra)
-
-
-def _application() -> str:
-    spec = importlib.util.find_spec("airflow_provider_blockread.spark.job")
-    if spec is None or spec.origin is None:
-        msg = "spark: this package has no spark/job.py; install it again"
-        raise OptionsError(msg)
-    return spec.origin
 
 
 def _failure(hook: TrackedSubmitHook, name: str, *, cancelled: bool) -> SparkJobError:

@@ -72,11 +72,8 @@ def _azure(connection: Connection) -> dict[str, object]:
     account = _azure_account(connection, principal=bool(tenant))
     key = extra.get("account_key") or extra.get("shared_access_key") or (None if tenant else connection.password)
     if key and (connection.host or "").startswith("http://"):  # the addresses of adlfs are always https
-        parts = {"DefaultEndpointsProtocol": "http", "AccountName": account, "AccountKey": key}
-        return {
-            "connection_string": "".join(f"{name}={value};" for name, value in parts.items())
-            + f"BlobEndpoint={connection.host};"
-        }
+        named = f"DefaultEndpointsProtocol=http;AccountName={account};AccountKey={key};BlobEndpoint={connection.host};"
+        return {"connection_string": named}
     own = {name: extra.get(name) for name in _AZURE_FIELDS}
     return own | {
         "account_name": account,
@@ -114,11 +111,7 @@ def _google(connection: Connection) -> dict[str, object]:
 def _ssh(connection: Connection) -> dict[str, object]:
     extra = connection.extra_dejson
     key = extra.get("private_key") or (_file(connection, "key_file") if extra.get("key_file") else None)
-    return {
-        "host": connection.host,
-        "port": connection.port,
-        "username": connection.login,
-        "password": connection.password,
+    return _fields(connection) | {
         "client_keys": [key] if key else None,
         "passphrase": extra.get("private_key_passphrase"),
         "known_hosts": _known_hosts(connection),
@@ -138,17 +131,16 @@ def _known_hosts(connection: Connection) -> object:
 
 def _generic(connection: Connection) -> dict[str, object]:
     """Return the extra unchanged as fsspec's own options, with the connection's fields under their usual names."""
-    fields = {
+    return _fields(connection) | connection.extra_dejson
+
+
+def _fields(connection: Connection) -> dict[str, object]:
+    return {
         "host": connection.host,
         "port": connection.port,
         "username": connection.login,
         "password": connection.password,
     }
-    return fields | connection.extra_dejson
-
-
-def _none(_connection: Connection) -> dict[str, object]:
-    return {}
 
 
 def _file(connection: Connection, field: str) -> str:
@@ -182,7 +174,7 @@ MAKERS: dict[str, Callable[[Connection], dict[str, object]]] = {
     "adls": _azure,
     "aws": _aws,
     "azure_data_lake": _azure,
-    "fs": _none,
+    "fs": lambda _connection: {},
     "generic": _generic,
     "google_cloud_platform": _google,
     "s3": _aws,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseHook
@@ -112,14 +113,23 @@ def storage_options(connection: Connection) -> dict[str, object]:
     Raises:
         OptionsError: when the connection's type is not that of a store, or a field is not supported.
     """
-    make = MAKERS.get(connection.conn_type or "")
-    if make is None:
+    require_type(connection, sorted(MAKERS), "", "is not that of a store")
+    options = MAKERS[str(connection.conn_type)](connection)
+    return {name: value for name, value in options.items() if value is not None and value != ""}
+
+
+def require_type(connection: Connection, types: Sequence[str], topic: str, what: str) -> None:
+    """Refuse a connection of another type than these; `what` completes the message, which begins with `topic`.
+
+    Raises:
+        OptionsError: when it has another type.
+    """
+    if connection.conn_type not in types:
         msg = (
-            f"connection {connection.conn_id!r} has type {connection.conn_type!r}, which is not that of a store; "
-            f"use one of {', '.join(sorted(MAKERS))}, or none for ambient identity"
+            f"{topic}connection {connection.conn_id!r} has type {connection.conn_type!r}, which {what}; use one of"
+            f" {', '.join(types)}, or none for ambient identity"
         )
         raise OptionsError(msg)
-    return {name: value for name, value in make(connection).items() if value is not None and value != ""}
 
 
 def _named(source: FileSource | None, sink: Sink | None, listed: FileList | None = None) -> list[tuple[str, str]]:

@@ -126,7 +126,7 @@ class TrackedSubmitHook(SparkSubmitHook):
     @property
     def is_standalone(self) -> bool:
         """Whether the cluster is a standalone cluster of Spark."""
-        return str(self._connection["master"]).startswith("spark://")
+        return self.master.startswith("spark://")
 
     @property
     def is_remote_driver(self) -> bool:

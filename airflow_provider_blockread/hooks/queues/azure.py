@@ -11,14 +11,13 @@ from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError, TransientError
 from airflow_provider_blockread.hooks.queues.protocol import Message
-from airflow_provider_blockread.hooks.stores import storage_options
+from airflow_provider_blockread.hooks.stores import require_type, storage_options
 from airflow_provider_blockread.storage.backends.shared.errors import fault_of
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
     from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential, TokenCredential
 
-_TYPES = ("adls", "azure_data_lake", "generic", "wasb")
 _IDENTITY = ("managed_identity_client_id", "workload_identity_client_id", "workload_identity_tenant_id")
 _PAUSES_S = (1.0, 2.0, 3.0, 4.0)  # between requests, as this server does not wait for messages
 _HIDDEN_S = 60  # until a received message is delivered again
@@ -115,8 +114,9 @@ def _credential(
     if options.get("anon"):
         msg = "queues have no anonymous access"
         raise ValueError(msg)
+    account = (urlsplit(url).hostname or "").partition(".")[0]
     if key := options.get("account_key"):
-        return credentials.AzureNamedKeyCredential(options.get("account_name") or _account(url), key)
+        return credentials.AzureNamedKeyCredential(options.get("account_name") or account, key)
     if token := options.get("sas_token"):
         return credentials.AzureSasCredential(token.removeprefix("?"))
     if secret := options.get("client_secret"):
@@ -127,12 +127,7 @@ def _credential(
 def _options(connection: Connection | None) -> Mapping[str, Any]:
     if connection is None:
         return {}
-    if connection.conn_type not in _TYPES:
-        msg = (
-            f"hints: connection {connection.conn_id!r} has type {connection.conn_type!r}, which cannot open a"
-            f" queue of Azure; use one of {', '.join(_TYPES)}, or none for ambient identity"
-        )
-        raise OptionsError(msg)
+    require_type(connection, ("adls", "azure_data_lake", "generic", "wasb"), "hints: ", "cannot open a queue of Azure")
     options = storage_options(connection)
     text = options.get("connection_string")
     if not isinstance(text, str):
@@ -143,10 +138,6 @@ def _options(connection: Connection | None) -> Mapping[str, Any]:
     if "sharedaccesssignature" in parts:
         return {"sas_token": parts["sharedaccesssignature"]}
     return {"account_name": parts["accountname"], "account_key": parts["accountkey"]}
-
-
-def _account(url: str) -> str:
-    return (urlsplit(url).hostname or "").partition(".")[0]
 
 
 def _quiet() -> logging.Logger:

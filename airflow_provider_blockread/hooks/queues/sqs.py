@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow_provider_blockread.errors import OptionsError, TransientError
 from airflow_provider_blockread.hooks.queues.protocol import Message
 from airflow_provider_blockread.hooks.store_options import aws_keys
+from airflow_provider_blockread.hooks.stores import require_type
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 _WAIT_S = 10  # per request: long enough for few requests, short enough to stop soon
 _SILENCE_S = 20
 _KEYS_S = 600.0  # after which keys are renewed: a role is assumed for at least a quarter of an hour
-_TYPES = ("aws", "s3")
 
 
 class SqsQueue:
@@ -33,12 +33,8 @@ class SqsQueue:
     """
 
     def __init__(self, url: str, connection: Connection | None) -> None:
-        if connection is not None and connection.conn_type not in _TYPES:
-            msg = (
-                f"hints: connection {connection.conn_id!r} has type {connection.conn_type!r}, which cannot open a queue"
-                f" of Amazon; use one of {', '.join(_TYPES)}, or none for ambient identity"
-            )
-            raise OptionsError(msg)
+        if connection is not None:
+            require_type(connection, ("aws", "s3"), "hints: ", "cannot open a queue of Amazon")
         self._url, self._connection = url, connection
         self._client, self._opened = self._open(), time.monotonic()
 

@@ -125,17 +125,7 @@ CATALOG: list[Entry] = [
         f"{_AIRFLOW}/watch/test_azure_queue.py::test_a_queue_of_azure_that_fails",
     ),
     Remedy(
-        "hooks/queues/azure.py",
-        "has type",
-        f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_opens_no_queue_of_azure",
-    ),
-    Remedy(
         "hooks/queues/__init__.py", "by its import path", f"{_AIRFLOW}/test_store_remedies.py::test_a_class_of_a_queue"
-    ),
-    Remedy(
-        "hooks/queues/sqs.py",
-        "cannot open a queue",
-        f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_opens_no_queue_of_amazon",
     ),
     Remedy(
         "hooks/queues/sqs.py",
@@ -185,7 +175,6 @@ CATALOG: list[Entry] = [
         "there is no connection",
         f"{_AIRFLOW}/test_remedies.py::test_a_spark_connection_that_is_missing",
     ),
-    Explained("hooks/spark.py", "install it again", "a test cannot install this package again while it runs from it"),
     Remedy("hooks/store_options.py", "", f"{_AIRFLOW}/test_store_remedies.py::test_a_connection_that_asks_for_more"),
     Remedy(
         "hooks/stores.py",
@@ -195,7 +184,7 @@ CATALOG: list[Entry] = [
     Remedy("hooks/stores.py", "contains no root", f"{_AIRFLOW}/test_store_remedies.py::test_a_connection_for_no_root"),
     Remedy(
         "hooks/stores.py",
-        "is not that of a store",
+        "has type",
         f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_names_no_store",
     ),
     Remedy("operators/clean_source.py", "give the source", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
