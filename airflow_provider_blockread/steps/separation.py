@@ -14,7 +14,7 @@ from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import quarantine_of
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage import uris
-from airflow_provider_blockread.storage.listing.files import would_list
+from airflow_provider_blockread.storage.listing.files import listed_as
 
 _OWNER = "ledger"  # the file of a feed's work area that names its ledger
 _METADATA = ("00001-0.metadata.json", "snap-1-0-0.avro", "0-m0.avro")  # names as pyiceberg gives them
@@ -64,7 +64,7 @@ def check_table_apart(env: Environment, request: PlanRequest, sink: Sink) -> Non
 
 def _refuse_listed(request: PlanRequest, what: str, place: str, example: str) -> None:
     """Refuse a source that would list the URI of an example of what is written into a place."""
-    if would_list(request.source, example):
+    if listed_as(request.source, example) is not None:
         msg = (
             f"feed {request.feed}: the {what} {place} is in the source, whose pattern would list files as"
             f" {uris.name_of(example)} there: published records would be read again; choose another place"

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 def guarded(uri: str, file: BinaryIO) -> BinaryIO:
     """Return the file with its errors translated; files on the local disk or in memory are returned unchanged."""
     return (
-        file if isinstance(file, (io.FileIO, io.BufferedWriter, io.BytesIO)) else cast("BinaryIO", Guarded(uri, file))
+        file if isinstance(file, (io.FileIO, io.BufferedWriter, io.BytesIO)) else cast("BinaryIO", _Guarded(uri, file))
     )
 
 
-class Guarded(io.RawIOBase):
+class _Guarded(io.RawIOBase):
     """A file of a store whose errors name its URI."""
 
     def __init__(self, uri: str, file: BinaryIO) -> None:
@@ -27,24 +27,19 @@ class Guarded(io.RawIOBase):
         self._file = file
 
     def readable(self) -> bool:
-        """Return what the file returns."""
         return self._file.readable()
 
     def writable(self) -> bool:
-        """Return what the file returns."""
         return self._file.writable()
 
     def seekable(self) -> bool:
-        """Return what the file returns."""
         return self._file.seekable()
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Return up to `size` bytes, or the rest."""
         with translated(self._uri):
             return self._file.read(-1 if size is None else size)
 
     def readall(self) -> bytes:
-        """Return the rest."""
         return self.read(-1)
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
@@ -56,17 +51,14 @@ class Guarded(io.RawIOBase):
             return len(found)
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write bytes."""
         with translated(self._uri):
             return self._file.write(data)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Set the position."""
         with translated(self._uri):
             return self._file.seek(offset, whence)
 
     def tell(self) -> int:
-        """Return the position."""
         return self._file.tell()
 
     def flush(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -25,7 +26,7 @@ class Patience:
     first_s: float = 0.5
     longest_s: float = 20.0
 
-    def ask(self, uri: str, request: Callable[[], _Answer], wait: Callable[[float], object]) -> _Answer:
+    def ask(self, uri: str, request: Callable[[], _Answer], wait: Callable[[float], object] = time.sleep) -> _Answer:
         """Return the answer to a request about `uri`; `wait` takes the seconds to pause.
 
         Raises:

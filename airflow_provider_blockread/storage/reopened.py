@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO
@@ -31,7 +30,7 @@ class ReopenedFile(RemoteFile):
         Raises:
             TransientError: if the store keeps failing.
         """
-        data = Patience().ask(self.name, lambda: self._read(-1 if size is None else size), time.sleep)
+        data = Patience().ask(self.name, lambda: self._read(-1 if size is None else size))
         self._position += len(data)
         return data
 

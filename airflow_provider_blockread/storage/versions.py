@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import stat
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -49,7 +48,7 @@ def open_version(stores: Stores, version: FileVersion, bounds: Bounds, until: in
     """
     stores = stores.within(bounds)
     fetch = stores.pinned(version) if version.size else None
-    with _named(version), _still_a_file(stores, version):
+    with _gone_or_changed(stores, version):
         if fetch is not None:
             checked = _checked(stores, version, fetch)
             with RangedFile(checked, version.size, version.path, until=until) as ranges:
@@ -73,7 +72,7 @@ def check_version(stores: Stores, version: FileVersion) -> None:
         FileMissingError: if the file is gone.
         FileChangedError: if it is another version.
     """
-    _compare(Patience().ask(version.path, lambda: version_now(stores, version), time.sleep), version)
+    _compare(Patience().ask(version.path, lambda: version_now(stores, version)), version)
 
 
 def version_now(stores: Stores, version: FileVersion) -> FileVersion:
@@ -95,11 +94,12 @@ def is_no_file(stores: Stores, uri: str) -> bool:
 
 
 @contextmanager
-def _still_a_file(stores: Stores, version: FileVersion) -> Iterator[None]:
+def _gone_or_changed(stores: Stores, version: FileVersion) -> Iterator[None]:
+    """Add the path to errors about a file that is gone, changed or no file now, so that a policy can exclude it."""
     try:
         yield
-    except (FileMissingError, FileChangedError):
-        raise
+    except (FileMissingError, FileChangedError) as error:
+        raise type(error)(str(error), version.path) from error
     except SourceError as error:
         if not is_no_file(stores, version.path):
             raise
@@ -163,16 +163,7 @@ def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:
                 _compare(version_now(stores, version), version)
             raise
 
-    return lambda start, end: Patience().ask(version.path, lambda: answer(start, end), time.sleep)
-
-
-@contextmanager
-def _named(version: FileVersion) -> Iterator[None]:
-    """Add the path to errors about a file that is gone or changed, so that a policy can exclude it."""
-    try:
-        yield
-    except (FileMissingError, FileChangedError) as error:
-        raise type(error)(str(error), version.path) from error
+    return lambda start, end: Patience().ask(version.path, lambda: answer(start, end))
 
 
 def _describe(version: FileVersion) -> str:

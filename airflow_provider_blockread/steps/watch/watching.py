@@ -21,7 +21,7 @@ from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.watch.new_files import FilesFound, NewFilesQuery, listed, summed
 from airflow_provider_blockread.storage.backends.events import read_event, without_account
-from airflow_provider_blockread.storage.listing.files import list_files, listed_as, marked_by, why_held, would_list
+from airflow_provider_blockread.storage.listing.files import list_files, listed_as, marked_by, why_held
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 
 
@@ -142,7 +142,7 @@ class _Hints:
         now_s = self._env.ledger.now().timestamp()
         listing = list_files(self._env.stores, there, now_s=now_s, held=held, absent=absent.append)
         try:
-            new = _record(self._env, self._query, (one for one in listing if would_list(source, one.path)))
+            new = _record(self._env, self._query, (one for one in listing if listed_as(source, one.path) is not None))
         except TransientError:
             raise
         except (SourceError, OptionsError) as error:

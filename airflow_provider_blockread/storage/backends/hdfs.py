@@ -89,7 +89,9 @@ class _WebHdfsPages(FolderPages):
         if self._whole:
             return super().page(folder, cursor, flat=flat)
         try:
-            found = self._ask(self.place(folder), {} if cursor is None else {"startAfter": cursor})
+            more = {} if cursor is None else {"startAfter": cursor}
+            answer = self._store.system._call(_BATCH, path=self.place(folder), **more)  # noqa: SLF001 - no public call has pages
+            found: dict[str, Any] = answer.json()["DirectoryListing"]
         except (ValueError, RuntimeError) as error:  # an older name node, or gateway, does not know the operation
             if cursor is not None or (isinstance(error, RuntimeError) and _BATCH not in str(error)):
                 raise
@@ -98,8 +100,3 @@ class _WebHdfsPages(FolderPages):
         statuses = found["partialListing"]["FileStatuses"]["FileStatus"]
         entries = [entry_of(folder, {**status, "name": status["pathSuffix"]}) for status in statuses]
         return Page.of(entries, statuses[-1]["pathSuffix"] if found["remainingEntries"] else None)
-
-    def _ask(self, place: str, more: dict[str, str]) -> dict[str, Any]:
-        answer = self._store.system._call(_BATCH, path=place, **more)  # noqa: SLF001 - no public call has pages
-        found: dict[str, Any] = answer.json()["DirectoryListing"]
-        return found

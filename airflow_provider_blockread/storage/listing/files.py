@@ -5,7 +5,6 @@ from __future__ import annotations
 import os.path
 import re
 import stat
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,7 @@ from airflow_provider_blockread.storage.backends.shared.errors import system_err
 from airflow_provider_blockread.storage.backends.shared.identity import from_stat
 from airflow_provider_blockread.storage.listing.held_back import HeldBack, VersionRules
 from airflow_provider_blockread.storage.listing.local import LocalListing, Root, RootListings
-from airflow_provider_blockread.storage.listing.markers import Marked
+from airflow_provider_blockread.storage.listing.markers import DoneMarker, Marked
 from airflow_provider_blockread.storage.listing.paged import PagedListing
 from airflow_provider_blockread.storage.listing.roots import Inside, LinkRules, bounds_of, real_uri
 from airflow_provider_blockread.storage.listing.rules import NameRules
@@ -77,7 +76,7 @@ def list_files(
         if overlapping:
             found = _not_in(RootListings(overlapping, rules), rules, root, found)
         if rules.marker is not None:
-            marked = Marked(rules.marker, _marker_test(stores, inside), partial(held.add, "unmarked"))
+            marked = _marked(rules.marker, stores, inside, held)
             found = marked.of(found) if root.file is None else marked.of_single(found)
         yield from versions.admitted(found)
 
@@ -90,13 +89,11 @@ def _not_in(before: RootListings, rules: NameRules, root: Root, found: Iterator[
             yield version
 
 
-def would_list(source: FileSource, uri: str) -> bool:
-    """Return whether a listing of the source would yield a file, by its URI alone; links are resolved."""
-    return listed_as(source, uri) is not None
-
-
 def listed_as(source: FileSource, uri: str) -> str | None:
-    """Return the URI under which a listing of the source would yield a file, by its name alone, or None."""
+    """Return the URI under which a listing of the source would yield a file, by its name alone, or None.
+
+    Links on the local disk are resolved.
+    """
     rules, real = NameRules(source), real_uri(uris.canonical(uri))
     for root, tail in _written(source).items():
         relative = uris.relative_to(real, real_uri(root))
@@ -129,14 +126,13 @@ def why_held(stores: Stores, source: FileSource, version: FileVersion, *, now_s:
     """Return the reason (see `HeldBack`) why a listing of the source would hold back this file, or None."""
     held, rules, found = HeldBack(), NameRules(source), iter((version,))
     if rules.marker is not None:
-        inside = Inside.of(source)
-        found = Marked(rules.marker, _marker_test(stores, inside), partial(held.add, "unmarked")).of_single(found)
+        found = _marked(rules.marker, stores, Inside.of(source), held).of_single(found)
     admitted = next(VersionRules(source, now_s, held).admitted(found), None)
     return next(iter(held.counts)) if admitted is None else None
 
 
-def _marker_test(stores: Stores, inside: Inside | None) -> Callable[[str], bool]:
-    """Return a test of whether a marker exists: as a file that is not behind a link that must not be followed."""
+def _marked(marker: DoneMarker, stores: Stores, inside: Inside | None, held: HeldBack) -> Marked:
+    """Return a filter for marked files; a marker is a file that is not behind a link that must not be followed."""
 
     def is_there(uri: str) -> bool:
         path = uris.local_path(uri)
@@ -144,7 +140,7 @@ def _marker_test(stores: Stores, inside: Inside | None) -> Callable[[str], bool]
             return inside.holds(os.path.realpath(path)) and stores.holds_file(uri)
         return stores.holds_file(uri)
 
-    return is_there
+    return Marked(marker, is_there, partial(held.add, "unmarked"))
 
 
 def _listed(root: Root, local: LocalListing, paged: Callable[[str], PagedListing]) -> Iterator[FileVersion]:
@@ -202,7 +198,7 @@ def _found(stores: Stores, uri: str, tail: str) -> list[Root]:
 def _remote_roots(stores: Stores, uri: str, tail: str) -> list[Root]:
     pages = stores.pages(uri)
     try:
-        file, folder = Patience().ask(uri, lambda: pages.root(uri, tail), time.sleep)
+        file, folder = Patience().ask(uri, lambda: pages.root(uri, tail))
     except FileMissingError as error:
         raise _absent(uri, slash=bool(tail)) from error
     found = [Root(uri=uri, real=real_uri(uri), file=file)] if file is not None else []

@@ -91,9 +91,8 @@ class LocalListing:
         self._own = own
         self._inside = inside
         self._hold_back = hold_back
-        self._trees: defaultdict[str, list[str]] = defaultdict(
-            list
-        )  # targets: relative paths of links that were followed
+        #: The relative paths of the links that were followed, by target.
+        self._trees: defaultdict[str, list[str]] = defaultdict(list)
         self._waiting: deque[_Followed] = deque()
 
     def files(self, root: str) -> Iterator[FileVersion]:

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.storage.listing.files import would_list
+from airflow_provider_blockread.storage.listing.files import listed_as
 from tests.pipeline.make import Pipe
 
 
@@ -28,10 +28,10 @@ def test_pattern_that_leaves_the_output_out(tmp_path: Path) -> None:
     """Below the root is allowed where no pattern reaches it."""
     target = str(tmp_path / "out" / "part-w1.parquet")
 
-    assert would_list(FileSource(str(tmp_path)), target)
-    assert not would_list(FileSource(str(tmp_path), pattern="*.log"), target)
-    assert not would_list(FileSource(str(tmp_path), exclude="out/**"), target)
-    assert not would_list(FileSource(str(tmp_path / "in")), target)
+    assert listed_as(FileSource(str(tmp_path)), target) is not None
+    assert listed_as(FileSource(str(tmp_path), pattern="*.log"), target) is None
+    assert listed_as(FileSource(str(tmp_path), exclude="out/**"), target) is None
+    assert listed_as(FileSource(str(tmp_path / "in")), target) is None
 
 
 def test_second_ledger(here: Pipe) -> None:

@@ -53,6 +53,14 @@ _TYPES: dict[Kind, frozenset[str]] = {
         " NonHttpUrlRedirectClientError"
     ),
 }
+_STATUSES: dict[int, Kind] = {
+    401: "unaccepted",
+    403: "denied",
+    404: "missing",
+    408: "failed",
+    429: "throttled",
+    503: "throttled",
+}
 _WORD = re.compile(r"[A-Za-z0-9_.-]{1,60}")
 _OLDEST = 5  # causes that are checked
 
@@ -118,17 +126,7 @@ def _by_type(error: BaseException) -> Kind | None:
 
 
 def _by_status(status: int) -> Kind | None:
-    known: dict[int, Kind] = {
-        401: "unaccepted",
-        403: "denied",
-        404: "missing",
-        408: "failed",
-        429: "throttled",
-        503: "throttled",
-    }
-    if status in known:
-        return known[status]
-    return "refused" if 300 <= status < 500 else None  # noqa: PLR2004 - the classes of HTTP's codes
+    return _STATUSES.get(status, "refused" if 300 <= status < 500 else None)  # noqa: PLR2004 - the classes of HTTP's codes
 
 
 _NO_PATH = {errno.ENAMETOOLONG, errno.ELOOP}
@@ -202,11 +200,8 @@ def as_error(uri: str, error: Exception) -> BlockReadError | None:
 
 def _plainer(error: BaseException, fault: Fault) -> bool:
     """Return whether the error's own type says more than the underlying code of the client."""
-    return isinstance(error, (FileNotFoundError, PermissionError, FileExistsError)) and fault.kind in {
-        "failed",
-        "refused",
-        "denied",
-    }
+    plain = isinstance(error, (FileNotFoundError, PermissionError, FileExistsError))
+    return plain and fault.kind in {"failed", "refused", "denied"}
 
 
 def _error_of(uri: str, fault: Fault) -> BlockReadError:
