@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 from typing import Any, TypeAlias
@@ -23,7 +23,7 @@ from airflow_provider_blockread.heap import settled_heap
 from airflow_provider_blockread.observer import Observer, Progress, Tally
 from airflow_provider_blockread.options import FrameFunction
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, Item, SparkLostError, Task
+from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, SparkLostError, Task
 from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.frames.running import FrameStage
@@ -37,31 +37,20 @@ from airflow_provider_blockread.storage.stores import Stores
 #: Makes the stores of the driver and of each task; it is sent to the tasks with the credentials.
 MakeStores: TypeAlias = Callable[[], Stores]
 
-_DIFFERENT = "{} returned batches of different schemas, {} and {}; return the same columns and types always"
-
-
 _MOST_WATCHED = 32  # tasks that report their progress; with more tasks, the finished ones suffice
 
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """The blocks that one task reads, the states in which they are entered, and where it writes its progress."""
+    """The blocks that one task reads or scans, the states in which they are entered, and where progress is written."""
 
     blocks: list[Block]
-    states: dict[int, int]
+    states: dict[int, int] = field(default_factory=dict)
     progress: str = ""
 
     def __reduce__(self) -> tuple[Callable[..., Portion], tuple[object, ...]]:
         """Return a compact pickle: otherwise each of the many blocks of a task of small files would be pickled."""
         return _portion, (to_columns(self.blocks), self.states, self.progress)
-
-    def so_far(self, stores: Stores) -> Tally:
-        """Return what the task that works on it has read so far."""
-        if not self.progress:
-            return Tally()
-        return read_task_progress(
-            stores, self.progress, blocks=len(self.blocks), size=sum(b.end - b.start for b in self.blocks)
-        )
 
 
 def _portion(columns: list[tuple[Any, ...]], states: dict[int, int], progress: str) -> Portion:
@@ -129,7 +118,7 @@ class Driver:
         if isinstance(spec.options.function, FrameFunction):
             result = self._through_frame(spec, spec.options.function, blocks)
         else:
-            result = group_result(self._stores, spec, self._read_blocks(spec, blocks, _read))
+            result = self._read_blocks(spec, blocks, _read)
         took, spent = round(time.monotonic() - started, 3), round(sum(self._spent), 3)
         write_result(self._stores, self.submission, replace(result, seconds=took, reader_seconds=spent))
 
@@ -140,19 +129,19 @@ class Driver:
         """
         staged = staging_spec(spec)
         if spec.mode == "verify":
-            return group_result(self._stores, staged, self._read_blocks(staged, blocks, _stage))
-        report = partial(self._report, "transformed", sum(block.end - block.start for block in blocks), ())
+            return self._read_blocks(staged, blocks, _stage)
+        report = partial(self._report, "transformed", _size(blocks), ())
         stage = FrameStage(
             spec=spec, function=function, engine=self.engine, make_stores=self.make_stores, report=report
         )
         stage.check()
         with removed_afterwards(self._stores, staged.target.folder):
-            read = group_result(self._stores, staged, self._read_blocks(staged, blocks, _stage))
+            read = self._read_blocks(staged, blocks, _stage)
             prove_staged(self._stores, staged, blocks, read)
             return stage.run(read)
 
-    def _read_blocks(self, spec: ReadSpec, blocks: list[Block], task: ReadTask) -> list[TaskReport]:
-        """Return the reports of the tasks that read the blocks."""
+    def _read_blocks(self, spec: ReadSpec, blocks: list[Block], task: ReadTask) -> GroupResult:
+        """Return the result of the tasks that read the blocks."""
         states = self._entry_states(spec, blocks)
         packed = [blocks] if blocks and spec.options.sink.per_group else self._packed(spec, blocks)
         few = len(packed) <= _MOST_WATCHED
@@ -164,10 +153,9 @@ class Driver:
             )
             for run in packed
         ]
-        size = sum(block.end - block.start for block in blocks)
-        reports = self._run_tasks(str(spec), partial(task, spec, self.make_stores), portions, verb="read", size=size)
+        reports = self._run_tasks(spec, partial(task, spec, self.make_stores), portions, verb="read")
         in_order = sorted(zip(portions, reports, strict=True), key=lambda read: read[0].blocks[0].number)
-        return [report for _, report in in_order]
+        return group_result(self._stores, spec, [report for _, report in in_order])
 
     def _entry_states(self, spec: ReadSpec, blocks: list[Block]) -> dict[int, int]:
         """Return the entry states of blocks that need one.
@@ -194,9 +182,8 @@ class Driver:
         """Return the known states, and those of all blocks of files with unknown states, which are scanned."""
         unknown = [of_file for of_file in files if any(block.number not in known for block in of_file)]
         blocks = [block for of_file in unknown for block in of_file[:-1]]  # the last block's map is not needed
-        task, items = partial(_scan, spec, self.make_stores), self._packed(spec, blocks)
-        size = sum(block.end - block.start for block in blocks)
-        found = self._run_tasks(str(spec), task, items, verb="scanned", size=size)
+        task, portions = partial(_scan, spec, self.make_stores), [Portion(run) for run in self._packed(spec, blocks)]
+        found = self._run_tasks(spec, task, portions, verb="scanned")
         maps = {number: state_map for of_run in found for number, state_map in of_run}
         return known | entry_states(make_format(spec.options.record_format), unknown, maps, dict(spec.part_states))
 
@@ -215,25 +202,34 @@ class Driver:
         return largest_first(pack(blocks, cores=cores, sure=sure, max_readers=most, rate=spec.rate), spec.rate)
 
     def _run_tasks(
-        self, job: str, task: Task[Item, Answer], items: Sequence[Item], *, verb: str, size: int
+        self, spec: JobSpec, task: Task[Portion, Answer], portions: list[Portion], *, verb: str
     ) -> list[Answer]:
-        watched = [item for item in items if isinstance(item, Portion) and item.progress]
-        report, progress = partial(self._report, verb, size, watched), self._progress  # elapsed time counts from here
-        answers = self.engine.run(partial(_timed, task), items, title=f"{job}: {verb}", report=report, measure=_read_by)
+        progress = self._progress  # elapsed time counts from here
+        size, watched = sum(_size(each.blocks) for each in portions), [each for each in portions if each.progress]
+        report, title = partial(self._report, verb, size, watched), f"{spec}: {verb}"
+        answers = self.engine.run(partial(_timed, task), portions, title=title, report=report, measure=_read_by)
         progress.write(reduce(Tally.plus, map(_read_by, answers), Tally()))
         self._spent.extend(seconds for _, seconds in answers)
         return [answer for answer, _ in answers]
 
     def _report(self, verb: str, size: int, at_work: Sequence[Portion], progress: Progress) -> None:
-        tally = reduce(Tally.plus, (portion.so_far(self._stores) for portion in at_work), progress.tally)
+        read = (
+            read_task_progress(self._stores, each.progress, blocks=len(each.blocks), size=_size(each.blocks))
+            for each in at_work
+        )
+        tally = reduce(Tally.plus, read, progress.tally)
         self.observer.progress(replace(progress, what=verb, size=size, tally=tally))
         self._progress.write(tally)
 
 
-def _timed(task: Task[Item, Answer], item: Item, attempt: int) -> tuple[Answer, float]:
+def _size(blocks: Iterable[Block]) -> int:
+    return sum(block.end - block.start for block in blocks)
+
+
+def _timed(task: Task[Portion, Answer], portion: Portion, attempt: int) -> tuple[Answer, float]:
     """Return the task's answer, and the seconds that it took."""
     started = time.monotonic()
-    return task(item, attempt), time.monotonic() - started
+    return task(portion, attempt), time.monotonic() - started
 
 
 def _read_by(answered: tuple[object, float]) -> Tally:
@@ -254,9 +250,9 @@ def _stage(spec: ReadSpec, make_stores: MakeStores, portion: Portion, attempt: i
     )
 
 
-def _scan(spec: JobSpec, make_stores: MakeStores, blocks: list[Block], attempt: int) -> StateMaps:
+def _scan(spec: JobSpec, make_stores: MakeStores, portion: Portion, attempt: int) -> StateMaps:
     del attempt  # a scan leaves no file
-    return scan_blocks(spec, make_stores(), blocks)
+    return scan_blocks(spec, make_stores(), portion.blocks)
 
 
 def group_result(stores: Stores, spec: ReadSpec, reports: Sequence[TaskReport]) -> GroupResult:
@@ -272,7 +268,11 @@ def group_result(stores: Stores, spec: ReadSpec, reports: Sequence[TaskReport]) 
     outputs = tuple(output for report in reports for output in report.outputs)
     schemas = sorted({report.schema for report in reports if report.schema})
     if len(schemas) > 1:
-        raise FunctionError(_DIFFERENT.format(spec.options.function, *map(repr, schemas)))
+        msg = (
+            f"{spec.options.function} returned batches of different schemas, {schemas[0]!r} and {schemas[1]!r}; return"
+            " the same columns and types always"
+        )
+        raise FunctionError(msg)
     return GroupResult(
         window=spec.window,
         generation=spec.generation,

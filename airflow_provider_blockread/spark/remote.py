@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -21,6 +20,7 @@ from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.protocol import STOP_S, SparkLostError
 from airflow_provider_blockread.spark.engines.reporting import job_failed
 from airflow_provider_blockread.spark.engines.session import (
+    Call,
     Server,
     abandon,
     client_of,
@@ -60,16 +60,12 @@ class RemoteSpark:
     ) -> None:
         """Prepare a session of the server with the job's `conf` and `py_files`.
 
-        Args:
-            server: the server of the session.
-            job: the settings and files that the session needs.
-            credentials: storage options by root URI; they are sent to the tasks in their closures.
-            observer: receives the progress of jobs.
+        `credentials` are storage options by root URI, which are sent to the tasks in their closures.
         """
         self._server, self._job = server, job
         self._credentials, self._observer = credentials, observer or Observer()
         self._engine: ConnectEngine | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: Call | None = None
         self._gives_up = math.inf  # the time, by the monotonic clock, when a kill stops waiting
         self._opened = ExitStack()
 
@@ -103,23 +99,14 @@ class RemoteSpark:
             BlockReadError: the error that the job raised.
             SparkJobError: when it was stopped, or its server is gone.
         """
-        failed: list[Exception] = []
-
-        def run() -> None:
-            try:
-                self._run(submission, name)
-            except Exception as error:  # noqa: BLE001 - raised below
-                failed.append(error)
-
-        self._thread = thread = threading.Thread(target=run, name="blockread-connect", daemon=True)
-        thread.start()
+        self._thread = thread = Call(partial(self._run, submission, name), name="blockread-connect")
         while thread.is_alive() and time.monotonic() < self._gives_up:
             thread.join(_POLL_S)
         if self._cancelled:
             msg = f"{name}: the job on the Spark Connect server was stopped; clear the task to read the group again"
             raise SparkJobError(msg)
-        if failed:
-            raise self._explained(failed[0], name)
+        if thread.failed is not None:
+            raise self._explained(thread.failed, name)
 
     def _explained(self, error: Exception, name: str) -> Exception:
         if isinstance(error, BlockReadError):
@@ -230,10 +217,7 @@ class ConnectSubmitter(RemoteSpark):
 def end_session(server: Server, name: str, *, secret: str) -> None:
     """End the session of a job, and what runs in it, from another process, within seconds.
 
-    Args:
-        server: the server of the session.
-        name: the job's name, as it was submitted.
-        secret: the secret of the job's window.
+    `name` is the one with which the job was submitted, `secret` that of its window.
 
     Raises:
         OptionsError: when this Python lacks what a client needs.

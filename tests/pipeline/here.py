@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Submission
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result, write_result
-from airflow_provider_blockread.observer import Observer, Progress
-from airflow_provider_blockread.spark.driver import Driver, Portion, group_result
+from airflow_provider_blockread.observer import Observer
+from airflow_provider_blockread.spark.driver import Driver, group_result
 from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Measure, Task, read_nothing
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Measure, Report, Task
 from airflow_provider_blockread.spark.tasks.partition import read_blocks
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -50,15 +50,10 @@ class _Engine(InProcessEngine):
         self._scanned = scanned
 
     def run(
-        self,
-        task: Task[Item, Answer],
-        items: Sequence[Item],
-        *,
-        title: str,
-        report: Callable[[Progress], None],
-        measure: Measure[Answer] = read_nothing,
+        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Report, measure: Measure[Answer]
     ) -> list[Answer]:
-        self._scanned.extend(b.number for item in items if not isinstance(item, Portion) for b in item)  # type: ignore[attr-defined]
+        if title.endswith("scanned"):
+            self._scanned.extend(block.number for item in items for block in item.blocks)  # type: ignore[attr-defined]
         return super().run(task, items, title=title, report=report, measure=measure)
 
 

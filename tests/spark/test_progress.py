@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.observer import LogObserver, Progress, Tally
-from airflow_provider_blockread.spark.driver import Driver
+from airflow_provider_blockread.spark.driver import Driver, Portion
 from airflow_provider_blockread.spark.engines import rdd
 from airflow_provider_blockread.spark.engines.in_process import InProcessEngine
 
@@ -89,6 +90,12 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rdd, "REPORT_S", 0.01)
 
 
+def portions(*sizes: int) -> list[Portion]:
+    """Return a portion of one file for each of these sizes."""
+    version = FileVersion("file:///a", max(sizes), 0)
+    return [Portion([Block(number, 0, number, version, 0, size, 0, size)]) for number, size in enumerate(sizes)]
+
+
 def logged(tracker: Tracker, seconds: float = 10) -> list[str]:
     """Return the lines that a job over 3 GB logs."""
     lines: list[str] = []
@@ -98,7 +105,7 @@ def logged(tracker: Tracker, seconds: float = 10) -> list[str]:
         engine=rdd.RddEngine(context),
         observer=LogObserver(lines.append),
     )
-    driver._run_tasks("feed f window w", lambda *_: None, [1], verb="read", size=3 * 10**9)
+    driver._run_tasks("feed f window w", lambda *_: None, portions(3 * 10**9), verb="read")
     assert context.description == "feed f window w: read"
     return lines
 
@@ -132,9 +139,11 @@ def test_an_engine_without_spark_reports_too() -> None:
         submission=Submission(spec_uri="", spec_hash=""), engine=InProcessEngine(), observer=LogObserver(lines.append)
     )
 
-    assert driver._run_tasks("feed f window w", lambda item, attempt: (item, attempt), "ab", verb="read", size=4) == [
-        ("a", 0),
-        ("b", 1),
+    both = portions(2, 2)
+
+    assert driver._run_tasks("feed f window w", lambda item, attempt: (item, attempt), both, verb="read") == [
+        (both[0], 0),
+        (both[1], 1),
     ]
     assert lines == ["read 1 of 2 tasks, about 2 B of 4 B", "read 2 of 2 tasks, about 4 B of 4 B"]
 

@@ -16,16 +16,11 @@ _VALUES = {("datetime", name) for name in ("date", "datetime", "time", "timedelt
 }
 
 
-def as_bytes(answer: object) -> bytes:
-    """Return an answer serialized for `answer_from`."""
-    return pickle.dumps(answer)
-
-
 def answer_from(data: bytes) -> Any:  # noqa: ANN401 - whatever the task returned
-    """Return the answer in a task's bytes.
+    """Return the answer that a task has pickled.
 
     Raises:
-        SparkJobError: when they contain anything except plain values and dataclasses of this package.
+        SparkJobError: when the bytes contain anything except plain values and dataclasses of this package.
     """
     try:
         return _Answer(io.BytesIO(data)).load()

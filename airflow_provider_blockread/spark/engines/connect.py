@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,19 +18,19 @@ from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.exchange.progress import Application
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress, Tally
-from airflow_provider_blockread.spark.engines.answers import answer_from, as_bytes
-from airflow_provider_blockread.spark.engines.context import quiet_session
+from airflow_provider_blockread.spark.engines.answers import answer_from
+from airflow_provider_blockread.spark.engines.context import attempt_id, quiet_session
 from airflow_provider_blockread.spark.engines.protocol import (
     REPORT_S,
     Answer,
     Item,
     Measure,
+    Report,
     SparkLostError,
     Task,
-    read_nothing,
 )
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
-from airflow_provider_blockread.spark.engines.session import cores_of, is_lost
+from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.engines.settings import is_local
 
 if TYPE_CHECKING:
@@ -51,8 +52,11 @@ class ConnectEngine:
 
     @cached_property
     def cores(self) -> int:
-        """How many items are worked on at once, as the server said when it was last asked."""
-        return cores_of(self.connected)
+        """How many items are worked on at once: the number of parts of a range in the server's plan."""
+        frame: Any = self.connected.range(2)
+        plan = frame._explain_string()  # noqa: SLF001 - explain() only prints
+        splits = re.search(r"splits=(?:Some\()?(\d+)", plan)
+        return int(splits[1]) if splits else 1
 
     @cached_property
     def may_grow(self) -> bool:
@@ -67,13 +71,7 @@ class ConnectEngine:
         return Application()
 
     def run(
-        self,
-        task: Task[Item, Answer],
-        items: Sequence[Item],
-        *,
-        title: str,
-        report: Callable[[Progress], None],
-        measure: Measure[Answer] = read_nothing,
+        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Report, measure: Measure[Answer]
     ) -> list[Answer]:
         """Run the task for each item and return the answers of the attempts that Spark accepted."""
         if not items:
@@ -121,7 +119,7 @@ class ConnectEngine:
         session.conf.unset(_PARTITIONS)  # so that it does not affect DataFrames of the user
 
     @contextmanager
-    def session(self, *, title: str, report: Callable[[Progress], None]) -> Iterator[SparkSession]:
+    def session(self, *, title: str, report: Report) -> Iterator[SparkSession]:
         """Yield the session, with which functions of `pyspark.sql` work as with any other session."""
         del title  # the tag names the jobs
         quiet_session()
@@ -144,7 +142,7 @@ class ConnectEngine:
             self.connected.interruptTag(self.tag)
 
     @contextmanager
-    def _reporting(self, report: Callable[[Progress], None]) -> Iterator[None]:
+    def _reporting(self, report: Report) -> Iterator[None]:
         """Report the progress of the run in the body every `REPORT_S` seconds."""
         due = time.monotonic() + REPORT_S
 
@@ -168,14 +166,11 @@ class ConnectEngine:
 
 def _work(task: Task[Item, Answer], secret: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Work on the item of a partition and yield its answer in parts; runs on executors."""
-    from pyspark import TaskContext  # noqa: PLC0415 - only a task has one
-
-    context = TaskContext.get()
     for batch in batches:
         [number], [item] = batch["number"].to_pylist(), batch["item"].to_pylist()
         with own_errors_as_text(secret):
             given = pickle.loads(item)  # noqa: S301 - from the driver
-            answer = as_bytes(task(given, context.taskAttemptId() if context else 0))
+            answer = pickle.dumps(task(given, attempt_id()))
         for start in range(0, len(answer), _CHUNK):
             rest = max(len(answer) - start - _CHUNK, 0)  # bytes that follow
             part = {"number": [number], "rest": [rest], "answer": [answer[start : start + _CHUNK]]}

@@ -1,4 +1,4 @@
-"""Spark contexts of applications that spark-submit started, and of processes that start Spark themselves."""
+"""Spark contexts of applications that spark-submit started, of processes that start Spark themselves, and of tasks."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ def quiet_session() -> None:
 
 def _print_nothing(stream: TextIO) -> None:
     del stream
+
+
+def attempt_id() -> int:
+    """Return the id of the task attempt in which this runs; no other attempt of the application has it."""
+    from pyspark import TaskContext  # noqa: PLC0415 - only a task has one
+
+    context = TaskContext.get()
+    return context.taskAttemptId() if context else 0
 
 
 def start_context(

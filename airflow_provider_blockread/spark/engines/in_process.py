@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import NoReturn
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, SparkJobError
 from airflow_provider_blockread.exchange.progress import Application
 from airflow_provider_blockread.observer import Progress, Tally
-from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Measure, Task, read_nothing
+from airflow_provider_blockread.spark.engines.protocol import Answer, Item, Measure, Report, Task
 from airflow_provider_blockread.spark.engines.reporting import job_failed
 
 
@@ -29,13 +29,7 @@ class InProcessEngine:
         self._cancelled = False
 
     def run(
-        self,
-        task: Task[Item, Answer],
-        items: Sequence[Item],
-        *,
-        title: str,
-        report: Callable[[Progress], None],
-        measure: Measure[Answer] = read_nothing,
+        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Report, measure: Measure[Answer]
     ) -> list[Answer]:
         """Run the task for each item and return the answers; report after each."""
         self._cancelled = False
@@ -63,7 +57,7 @@ class InProcessEngine:
                     raise
                 raise job_failed(error) from error
 
-    def session(self, *, title: str, report: Callable[[Progress], None]) -> NoReturn:
+    def session(self, *, title: str, report: Report) -> NoReturn:
         """Refuse, because there is no Spark.
 
         Raises:

@@ -23,16 +23,14 @@ class SparkLostError(ConnectionError):
 #: Returns what the work on an item has read; runs where the item was worked on, or where its answer arrives.
 Measure: TypeAlias = Callable[[Answer], Tally]
 
+#: Receives progress from time to time, from any thread.
+Report: TypeAlias = Callable[[Progress], None]
+
 #: Seconds between two reports of progress.
 REPORT_S = 5.0
 
 #: Seconds that stopping Spark may take when a task is killed: Airflow sends SIGKILL 5 s after SIGTERM.
 STOP_S = 3.0
-
-
-def read_nothing(_: object) -> Tally:
-    """Return an empty tally, for answers of tasks that read no blocks."""
-    return Tally()
 
 
 class Engine(Protocol):
@@ -51,18 +49,12 @@ class Engine(Protocol):
         """The application by which people find this work in Spark's own pages."""
 
     def run(
-        self,
-        task: Task[Item, Answer],
-        items: Sequence[Item],
-        *,
-        title: str,
-        report: Callable[[Progress], None],
-        measure: Measure[Answer] = read_nothing,
+        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Report, measure: Measure[Answer]
     ) -> list[Answer]:
         """Run the task for each item; return the answers of the accepted attempts, in the order of the items.
 
-        `title` is for people who watch the engine; `report` is called from time to time, from any thread, with the sum
-        of what was measured of the attempts accepted so far.
+        `title` is for people who watch the engine; `report` gets the sum of what was measured of the attempts accepted
+        so far.
 
         Raises:
             BlockReadError: the error that a task raised, unchanged.
@@ -70,10 +62,10 @@ class Engine(Protocol):
             SparkLostError: when the engine itself is gone.
         """
 
-    def session(self, *, title: str, report: Callable[[Progress], None]) -> AbstractContextManager[Any]:
+    def session(self, *, title: str, report: Report) -> AbstractContextManager[Any]:
         """Return a context with a `SparkSession`, of which only DataFrames may be used; one context at a time.
 
-        `title` is for people who watch the jobs of the body; `report` is called from time to time, from any thread.
+        `title` is for people who watch the jobs of the body.
 
         Raises:
             OptionsError: when the engine has no Spark.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,15 +15,15 @@ from airflow_provider_blockread.exchange.progress import Application
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress, Tally
 from airflow_provider_blockread.periodic import repeating
-from airflow_provider_blockread.spark.engines.context import quiet_session
+from airflow_provider_blockread.spark.engines.context import attempt_id, quiet_session
 from airflow_provider_blockread.spark.engines.protocol import (
     REPORT_S,
     Answer,
     Item,
     Measure,
+    Report,
     SparkLostError,
     Task,
-    read_nothing,
 )
 from airflow_provider_blockread.spark.engines.reporting import as_own_error, own_errors_as_text
 from airflow_provider_blockread.spark.engines.settings import is_local, most_tasks
@@ -61,13 +61,7 @@ class RddEngine:
         return Application(id=str(self.context.applicationId), ui=str(self.context.uiWebUrl or ""))
 
     def run(
-        self,
-        task: Task[Item, Answer],
-        items: Sequence[Item],
-        *,
-        title: str,
-        report: Callable[[Progress], None],
-        measure: Measure[Answer] = read_nothing,
+        self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Report, measure: Measure[Answer]
     ) -> list[Answer]:
         """Run the task for each item and return the answers of the attempts that Spark accepted."""
         if not items:
@@ -88,7 +82,7 @@ class RddEngine:
             raise as_own_error(error, secret) from error
 
     @contextmanager
-    def session(self, *, title: str, report: Callable[[Progress], None]) -> Iterator[SparkSession]:
+    def session(self, *, title: str, report: Report) -> Iterator[SparkSession]:
         """Yield the Spark SQL session of this context; instants are in UTC unless the user has set a zone."""
         from pyspark.sql import SparkSession  # noqa: PLC0415 - takes seconds, and only some jobs need it
 
@@ -137,12 +131,9 @@ def _work(
     items: Iterable[Item],
 ) -> Iterator[Answer]:
     """Work on the items of a partition; runs on executors."""
-    from pyspark import TaskContext  # noqa: PLC0415 - only a task has one
-
-    context = TaskContext.get()
     for item in items:
         with own_errors_as_text(secret):
-            answer = task(item, context.taskAttemptId() if context else 0)
+            answer = task(item, attempt_id())
         read.add(measure(answer))
         yield answer
 
@@ -171,7 +162,7 @@ def _ending_later(context: SparkContext) -> Iterator[None]:
 
 
 @contextmanager
-def _reporting(tracker: Any, report: Callable[[Progress], None]) -> Iterator[None]:  # noqa: ANN401 - pyspark's StatusTracker
+def _reporting(tracker: Any, report: Report) -> Iterator[None]:  # noqa: ANN401 - pyspark's StatusTracker
     """Report the progress of the run in the body every `REPORT_S` seconds."""
 
     def poll() -> bool:

@@ -35,8 +35,7 @@ _ADVICE = (
     ),
 )
 
-_FIRST_LINE = re.compile(r".*")
-_MAX_CHARS = 1000  # of that line
+_MAX_CHARS = 1000  # of the line with the reason
 
 
 @contextmanager
@@ -59,8 +58,9 @@ def job_failed(error: BaseException) -> SparkJobError:
     The text may come from a record or a file name, so it must not influence anything but the words of that line.
     """
     text = str(error)
-    reason = _REASON.search(text) or _FIRST_LINE.match(text.strip())
-    said = raised_by(text) or (reason[0] if reason else "")  # what a task raised in Python comes first
+    reason = _REASON.search(text)
+    # What a task raised in Python comes first.
+    said = raised_by(text) or (reason[0] if reason else text.strip().partition("\n")[0])
     short = said[:_MAX_CHARS].strip() + (" ..." if len(said) > _MAX_CHARS else "")
     advice = next((advice for pattern, advice in _ADVICE if pattern.match(short)), "see Spark's log, then retry")
     return SparkJobError(f"the Spark job failed: {short or type(error).__name__}; {advice}")

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_provider_blockread.errors import OptionsError, SparkJobError
 from airflow_provider_blockread.exchange.seals import derived
@@ -41,6 +41,7 @@ _GONE = re.compile(
 )
 _OTHER_PYTHON = re.compile(r"PYTHON_VERSION_MISMATCH.*?different version: ([\d.]+)", re.DOTALL)
 _DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
+_REPEATED = r"\[RETRIES_EXCEEDED\]"  # a warning that the client logs in addition to its error
 _NO_PACKAGE = re.compile(r"PACKAGE_NOT_INSTALLED\] (\w+)|No module named '(\w+)'")
 
 
@@ -206,18 +207,11 @@ def _lacks(server: Server, packages: str) -> OptionsError:
     )
 
 
-def cores_of(session: SparkSession) -> int:
-    """Return how many tasks the server runs at once: the number of parts of a range in the server's plan."""
-    frame: Any = session.range(2)
-    plan = frame._explain_string()  # noqa: SLF001 - explain() only prints
-    splits = re.search(r"splits=(?:Some\()?(\d+)", plan)
-    return int(splits[1]) if splits else 1
-
-
 def release(session: SparkSession) -> None:
     """End a session and whatever runs in it; if the server cannot be reached, it ends the session itself later."""
     be_patient(session, 1)
-    with suppress(Exception), _quiet():
+    with suppress(Exception):
+        warnings.filterwarnings("ignore", _REPEATED)
         session.client.release_session()
     with suppress(Exception):
         session.client.close()
@@ -228,27 +222,35 @@ def abandon(session: SparkSession) -> None:
     session.client._channel.close()  # noqa: SLF001 - close() waits for them
 
 
+class Call(threading.Thread):
+    """A call in a thread of its own, from now on; it does not keep the process from ending."""
+
+    def __init__(self, work: Callable[[], object], *, name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self._work = work
+        self.failed: Exception | None = None  # the error that the call raised
+        self.start()
+
+    def run(self) -> None:
+        """Run the call, as the thread does."""
+        try:
+            self._work()
+        except Exception as error:  # noqa: BLE001 - for whoever waits for it
+            self.failed = error
+
+
 def within(seconds: float, work: Callable[[], object]) -> bool:
     """Run `work` in a thread, and return whether it ended within `seconds`; a call that hangs is abandoned.
 
     Raises:
         Exception: the error that the work raised in time.
     """
-    failed: list[Exception] = []
-
-    def run() -> None:
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001 - raised below
-            failed.append(error)
-
-    thread = threading.Thread(target=run, name="blockread-connect-call", daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
+    call = Call(work, name="blockread-connect-call")
+    call.join(seconds)
+    if call.is_alive():
         return False
-    if failed:
-        raise failed[0]
+    if call.failed is not None:
+        raise call.failed
     return True
 
 
@@ -279,8 +281,8 @@ def reason_of(error: Exception) -> str:
 def _naming(server: Server) -> Iterator[None]:
     """Name the server in errors of the first call to it."""
     try:
-        with _quiet():
-            yield
+        warnings.filterwarnings("ignore", _REPEATED)
+        yield
     except Exception as error:
         code = getattr(getattr(error, "getGrpcStatusCode", lambda: None)(), "name", "")
         if code in {"UNAUTHENTICATED", "PERMISSION_DENIED"}:
@@ -291,10 +293,3 @@ def _naming(server: Server) -> Iterator[None]:
             raise SparkJobError(msg) from error
         msg = f"no Spark Connect server answers at {server}: {reason_of(error)}; start it or correct the address"
         raise SparkJobError(msg) from error
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress the warning that the client logs in addition to its error."""
-    warnings.filterwarnings("ignore", r"\[RETRIES_EXCEEDED\]")
-    yield

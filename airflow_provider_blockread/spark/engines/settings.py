@@ -28,11 +28,8 @@ def guarding(master: str, *, has_secrets: bool) -> dict[str, str]:
     """Return the settings that protect an application's ports.
 
     A local application listens on loopback. With a local master, YARN and Kubernetes, Spark itself creates the secret
-    for `spark.authenticate`; on a standalone cluster, authentication is up to its administrator.
-
-    Args:
-        master: Spark's master URL.
-        has_secrets: whether credentials are sent to the executors.
+    for `spark.authenticate`; on a standalone cluster, authentication is up to its administrator. `has_secrets` says
+    whether credentials are sent to the executors.
     """
     if is_local(master):
         bound = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
@@ -47,12 +44,8 @@ def sized(master: str, readers: int | None, given: Mapping[str, str]) -> dict[st
 
     If the size of executors is known, Spark's dynamic allocation starts as many as are needed and releases idle ones.
     By default a standalone cluster starts one executor per worker, as large as the worker, so the cores are limited
-    instead. Settings of the user or the cluster for the number of executors or cores are not changed.
-
-    Args:
-        master: Spark's master URL.
-        readers: the number of concurrent tasks, or None for no settings.
-        given: the configuration so far.
+    instead. Settings of the user or the cluster for the number of executors or cores (in `given`, the configuration so
+    far) are not changed. Without `readers`, the number of concurrent tasks, nothing is set.
     """
     if readers is None or is_local(master) or any(_SIZES.fullmatch(key) for key in given):
         return {}
@@ -65,27 +58,19 @@ def sized(master: str, readers: int | None, given: Mapping[str, str]) -> dict[st
 
 
 def most_tasks(master: str, given: Mapping[str, str]) -> int | None:
-    """Return how many tasks an application on a cluster may run at once at most, or None if no setting limits them.
-
-    Args:
-        master: Spark's master URL.
-        given: the application's configuration.
-    """
+    """Return how many tasks an application on a cluster may run at once at most, or None if no setting limits them."""
     if is_local(master):
         return None
-    cores = int(given.get(_EXECUTOR_CORES, "1"))
-    known = [int(given[_MOST_CORES])] if _STANDALONE.match(master) and _MOST_CORES in given else []
-    if given.get(f"{_DYNAMIC}.enabled") == "true" and (_EXECUTOR_CORES in given or not _STANDALONE.match(master)):
-        known += [int(given[key]) * cores for key in (f"{_DYNAMIC}.maxExecutors",) if key in given]
-    return min(known) // int(given.get(_TASK_CPUS, "1")) if known else None
+    cores, standalone = given.get(_EXECUTOR_CORES), _STANDALONE.match(master)
+    most = given.get(f"{_DYNAMIC}.maxExecutors") if given.get(f"{_DYNAMIC}.enabled") == "true" else None
+    limits = [int(given[_MOST_CORES])] if standalone and _MOST_CORES in given else []
+    if most is not None and (cores is not None or not standalone):
+        limits.append(int(most) * int(cores or "1"))
+    return min(limits) // int(given.get(_TASK_CPUS, "1")) if limits else None
 
 
 def has_own_logging(jvm: Any) -> bool:  # noqa: ANN401 - any class of Java
-    """Return whether the user or the cluster has configured Spark's log, which must then be left alone.
-
-    Args:
-        jvm: a Py4J view of the driver's JVM.
-    """
+    """Return whether the user or the cluster has configured Spark's log, which must then be left alone."""
     source = jvm.org.apache.logging.log4j.LogManager.getContext(False).getConfiguration().getConfigurationSource()  # noqa: FBT003
     return _DEFAULT_LOGGING not in (source.getLocation() or _DEFAULT_LOGGING)
 

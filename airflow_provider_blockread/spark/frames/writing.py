@@ -16,6 +16,7 @@ from airflow_provider_blockread.exchange.model import OutputFile, ReadSpec
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink
+from airflow_provider_blockread.spark.engines.context import attempt_id
 from airflow_provider_blockread.spark.engines.reporting import own_errors_as_text
 from airflow_provider_blockread.spark.tasks.audit import Audit
 from airflow_provider_blockread.storage.stores import Stores
@@ -30,14 +31,9 @@ _PLACES = (_BLOCK, "_offset")  # rows are sorted by these if each block has a fi
 def write_frame(
     frame: DataFrame, schema: pa.Schema, spec: ReadSpec, make_stores: Callable[[], Stores], secret: str
 ) -> tuple[OutputFile, ...]:
-    """Write the rows of a DataFrame and return the files of the task attempts that Spark accepted.
+    """Write the rows of a DataFrame in this schema, and return the files of the task attempts that Spark accepted.
 
-    Args:
-        frame: the rows to write.
-        schema: the schema in which the rows are written.
-        spec: the specification of the group, after which files are named.
-        make_stores: opens the staging folder of the sink.
-        secret: seals the errors of this package.
+    `secret` seals the errors of this package.
     """
     if spec.options.sink.per_block:
         frame = _by_block(frame)
@@ -79,10 +75,7 @@ def _write(
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Write a partition and yield its report; runs on executors."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    name = AttemptName.of(spec, attempt=context.taskAttemptId() if context else 0)
+    name = AttemptName.of(spec, attempt=attempt_id())
     with own_errors_as_text(secret):
         outputs = _written(spec, schema, make_stores(), name, batches)
     yield pa.RecordBatch.from_pydict({"outputs": [json.dumps([dataclasses.asdict(output) for output in outputs])]})

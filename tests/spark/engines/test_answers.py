@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.options.values import from_json
-from airflow_provider_blockread.spark.engines.answers import answer_from, as_bytes
+from airflow_provider_blockread.spark.engines.answers import answer_from
 from airflow_provider_blockread.spark.tasks.partition import TaskReport
 
 
@@ -42,7 +42,7 @@ def test_what_tasks_return() -> None:
         tally=Tally(blocks=1, records=2, bad_records=0, bytes=8),
     )
     for answer in (report, [(1, [[0, 1], [1, 0]])], (report, 0.25), None):
-        assert answer_from(as_bytes(answer)) == answer
+        assert answer_from(pickle.dumps(answer)) == answer
 
 
 @pytest.mark.parametrize("function", [os.system, print, shutil.rmtree, from_json])

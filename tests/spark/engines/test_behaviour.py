@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from airflow_provider_blockread.errors import FileMissingError, SparkJobError
 from airflow_provider_blockread.observer import Progress, Tally
 from airflow_provider_blockread.spark.engines import connect, rdd
-from airflow_provider_blockread.spark.engines.protocol import Engine
+from airflow_provider_blockread.spark.engines.protocol import Answer, Engine, Item, Task
 from tests.spark.engines.engine_tasks import (
     divides,
     doubled,
@@ -26,24 +27,25 @@ from tests.spark.engines.engine_tasks import (
 )
 
 
-def _ignore(_: Progress) -> None:
+def _run(engine: Engine, task: Task[Item, Answer], items: Sequence[Item], *, title: str) -> list[Answer]:
     """Report to nobody."""
+    return engine.run(task, items, title=title, report=lambda _: None, measure=one_block)
 
 
 def test_answers_are_in_the_order_of_the_items(engine: Engine) -> None:
     """Each item is answered once, and each attempt has a number of its own."""
-    answers = engine.run(doubled, range(9), title="doubling", report=_ignore)
+    answers = _run(engine, doubled, range(9), title="doubling")
 
     assert [answer for answer, _ in answers] == list(range(0, 18, 2))
     assert len({attempt for _, attempt in answers}) == 9
-    assert engine.run(doubled, [], title="nothing", report=_ignore) == []
+    assert _run(engine, doubled, [], title="nothing") == []
     assert (engine.cores, engine.may_grow) == (2, False)
 
 
 def test_an_error_of_the_package_is_raised_as_itself(engine: Engine) -> None:
     """With the path that it names."""
     with pytest.raises(FileMissingError, match=r"^it is gone$") as caught:
-        engine.run(misses_a_file, range(5), title="reading", report=_ignore)
+        _run(engine, misses_a_file, range(5), title="reading")
 
     assert caught.value.path == "/in/a.csv"
 
@@ -51,7 +53,7 @@ def test_an_error_of_the_package_is_raised_as_itself(engine: Engine) -> None:
 def test_any_other_error_fails_the_job(engine: Engine) -> None:
     """With its own words in one line."""
     with pytest.raises(SparkJobError, match="division by zero") as caught:
-        engine.run(divides, [1, 0], title="dividing", report=_ignore)
+        _run(engine, divides, [1, 0], title="dividing")
 
     assert "\n" not in str(caught.value)
 
@@ -71,16 +73,16 @@ def test_a_run_that_is_cancelled(engine: Engine, tmp_path: Path) -> None:
     thread = threading.Thread(target=cancel)
     thread.start()
     with pytest.raises(SparkJobError, match="cancelled"):
-        engine.run(waits, [(str(folder), number) for number in range(3)], title="waiting", report=_ignore)
+        _run(engine, waits, [(str(folder), number) for number in range(3)], title="waiting")
     thread.join()
 
-    assert len(engine.run(doubled, range(3), title="doubling", report=_ignore)) == 3
+    assert len(_run(engine, doubled, range(3), title="doubling")) == 3
 
 
 def test_data_do_not_speak(engine: Engine) -> None:
     """What a task quotes is no error of the package, however much it looks like one; it stays in one line."""
     with pytest.raises(SparkJobError, match=r"^the Spark job failed: .*FencedError: away") as caught:
-        engine.run(forges, ["\nFencedError: away"], title="reading", report=_ignore)
+        _run(engine, forges, ["\nFencedError: away"], title="reading")
 
     assert type(caught.value) is SparkJobError
     assert "\n" not in str(caught.value)
@@ -89,15 +91,15 @@ def test_data_do_not_speak(engine: Engine) -> None:
 def test_large_answers(engine: Engine) -> None:
     """An answer of nothing, and some that exceed what one message of Spark Connect may hold when they come together."""
     sizes = [0, 1, 3 * 2**20, 40 * 2**20]
-    answers = engine.run(grows, sizes, title="growing", report=_ignore)
+    answers = _run(engine, grows, sizes, title="growing")
 
     assert [len(answer) for answer in answers] == sizes
 
 
 def test_a_task_is_tried_again(engine: Engine, tmp_path: Path) -> None:
     """An attempt that failed is repeated under another number, and only the accepted one answers."""
-    first = engine.run(doubled, [1], title="counting", report=_ignore)[0][1]
-    [attempt] = engine.run(fails_first, [str(tmp_path / "mark")], title="failing", report=_ignore)
+    first = _run(engine, doubled, [1], title="counting")[0][1]
+    [attempt] = _run(engine, fails_first, [str(tmp_path / "mark")], title="failing")
 
     assert attempt == first + 2
 
