@@ -6,9 +6,11 @@ named tuples, which take half as long to make as frozen dataclasses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 
@@ -39,6 +41,12 @@ class Block(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.version.path} block {self.number} bytes [{self.start}, {self.end})"
+
+
+def by_file(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+    """Yield the blocks of each file; blocks are in order, so those of a file follow each other."""
+    for _, of_file in groupby(blocks, key=attrgetter("file")):
+        yield list(of_file)
 
 
 def to_columns(blocks: Sequence[Block]) -> list[tuple[Any, ...]]:

@@ -120,7 +120,10 @@ def read_records(
 def scan_block(file: BinaryIO, start: int, end: int, fmt: RecordFormat) -> StateMap:
     """Return the state map of the bytes `[start, end)`; bytes before the data offset have no effect."""
     source, fmt = open_source(file, fmt)
-    if source.streamed:
-        return StateMap.identity()
+    return StateMap.identity() if source.streamed else scan_source(source, start, end, fmt)
+
+
+def scan_source(source: ByteSource, start: int, end: int, fmt: RecordFormat) -> StateMap:
+    """Return the state map of the bytes `[start, end)` of a source that is open and not a stream."""
     start, end = max(start, source.data_offset), min(end, source.size)
     return fmt.scan(source, min(start, end), end)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 from types import MappingProxyType
 
 from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks.model import by_file
 from airflow_provider_blockread.records.format import RecordFormat, must_scan
 from airflow_provider_blockread.records.statemap import StateMap
 
 
 def files_to_scan(blocks: Iterable[Block], fmt: RecordFormat) -> Iterator[list[Block]]:
-    """Yield, file by file, the blocks of files whose states must be found: those with more than one block."""
-    for _, members in groupby(blocks, key=lambda block: block.file):
-        of_file = list(members)
-        if len(of_file) > 1 and must_scan(fmt, of_file[0].version.path):
-            yield of_file
+    """Return, file by file, the blocks of files whose states must be found: those with more than one block."""
+    return (each for each in by_file(blocks) if len(each) > 1 and must_scan(fmt, each[0].version.path))
 
 
 def entry_states(

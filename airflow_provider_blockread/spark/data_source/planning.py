@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from airflow_provider_blockread.blocks import AutoSize, Block, FileVersion, GroupLimits, iter_blocks
@@ -12,6 +12,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import parse_size
 from airflow_provider_blockread.options.plan import AUTO
 from airflow_provider_blockread.records.format import RecordFormat, is_one_block
+from airflow_provider_blockread.records.reading import scan_source
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.data_source.options import NAME, ReadOptions
 from airflow_provider_blockread.spark.packing import pack, read_costs
@@ -34,7 +35,11 @@ def plan_partitions(
         OptionsError: when a chosen file or block does not exist.
     """
     fmt = make_format(options.record_format)
-    blocks = list(iter_blocks(_parts(versions, fmt), _limits(options, stores, fmt), total_bytes=0))
+    files = (
+        FileRange(number, version, 0, version.size, whole=is_one_block(fmt, version.path))
+        for number, version in enumerate(versions)
+    )
+    blocks = list(iter_blocks(files, _limits(options, stores, fmt), total_bytes=0))
     of_files = _of_files(options, stores, blocks, versions)
     wanted = _numbered(options, of_files)
     states = _states(options, stores, fmt, of_files, {block.number for block in wanted})
@@ -86,23 +91,16 @@ def _states(
 
     def scan(block: Block) -> tuple[int, list[list[int]]]:
         with open_version(stores, block.version, fmt, options) as (source, bound):
-            start = min(max(block.start, source.data_offset), block.end)
-            return block.number, bound.scan(source, start, block.end).to_json()
+            return block.number, scan_source(source, block.start, block.end, bound).to_json()
 
     with ThreadPoolExecutor(_SCANS) as threads:
         maps = dict(threads.map(scan, (block for of_file in files for block in of_file[:-1])))
     return entry_states(fmt, files, maps)
 
 
-def _parts(versions: Iterable[FileVersion], fmt: RecordFormat) -> Iterator[FileRange]:
-    for number, version in enumerate(versions):
-        yield FileRange(number, version, 0, version.size, whole=is_one_block(fmt, version.path))
-
-
 def _limits(options: ReadOptions, stores: Stores, fmt: RecordFormat) -> GroupLimits:
-    size: int | AutoSize = 1
     if options.block_size == AUTO:
-        size = AutoSize(readers=options.max_readers or READERS, store_block=stores.block_size)
+        size: int | AutoSize = AutoSize(readers=options.max_readers or READERS, store_block=stores.block_size)
     else:
         size = parse_size(options.block_size)
     return GroupLimits(block_size=size, group_bytes=1, max_groups=1, splittable=fmt.splittable)

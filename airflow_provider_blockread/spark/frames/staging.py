@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
 
 from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks.model import by_file
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.layout import staging_folder
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, ReadSpec, Target
@@ -41,13 +41,8 @@ def removed_afterwards(stores: Stores, folder: str) -> Iterator[None]:
 def prove_staged(stores: Stores, spec: ReadSpec, blocks: Sequence[Block], read: GroupResult) -> None:
     """Refuse staged records that are not exactly those of the blocks.
 
-    If another group or window reads the rest of a file, the commit compares what both found at the border.
-
-    Args:
-        stores: opens the work area.
-        spec: the specification with which tasks staged the records.
-        blocks: the blocks of the group.
-        read: the result of the tasks.
+    If another group or window reads the rest of a file, the commit compares what both found at the border. `spec` is
+    the specification with which tasks staged the records, `read` their result.
 
     Raises:
         ProofError: naming the block or the staged file.
@@ -80,18 +75,14 @@ def _counted(stores: Stores, sink: RecordSink, file: OutputFile) -> tuple[int, i
 
 def _borders_here(blocks: Sequence[Block]) -> Iterator[Block]:
     """Yield the blocks as if each file had been planned only as far as the group reads it."""
-    for _, members in groupby(blocks, key=lambda block: block.file):
-        of_file = list(members)
+    for of_file in by_file(blocks):
         start, end = of_file[0].start, of_file[-1].end
         yield from (block._replace(part_start=start, part_end=end) for block in of_file)
 
 
 def _entered(stores: Stores, blocks: Sequence[Block], read: GroupResult) -> dict[int, tuple[int, int]]:
     """Return where, and in which state, the group entered files that it does not read from their beginning."""
-    first: dict[int, Block] = {}
-    for block in blocks:
-        first.setdefault(block.file, block)
-    entered = {block.number for block in first.values() if block.start}
+    entered = {of_file[0].number for of_file in by_file(blocks) if of_file[0].start}
     if not entered:
         return {}
     receipts = read_receipts(stores, read.receipts_uri, read.receipts_hash)

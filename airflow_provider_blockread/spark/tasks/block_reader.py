@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from airflow_provider_blockread.records.excerpts import excerpt, line_number
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoder, Offsets
-from airflow_provider_blockread.records.reading import chunks_of
+from airflow_provider_blockread.records.reading import chunks_of, scan_source
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, join_chunks, naming_place
 
 _BYTES_A_COLUMN = 2**10  # decoded at once, since each column of a batch has a fixed cost
@@ -49,23 +49,12 @@ class Rows:
                 )
 
 
-_SUMS = (
-    "records",
-    "record_bytes",
-    "terminator_bytes",
-    "skipped_records",
-    "skipped_bytes",
-    "bad_records",
-    "rows",
-)
-
-
 @dataclass(slots=True)
 class _Tally:
-    """What was read of a block so far; `position` is the next record start, `last_record` the previous one."""
+    """What was read of a block so far, as in its receipt; `last_record` is the start of the last record."""
 
     first_start: int
-    position: int
+    next_start: int
     last_record: int
     records: int = 0
     record_bytes: int = 0
@@ -78,19 +67,18 @@ class _Tally:
 
     def receipt(self, block: Block, data_offset: int, states: tuple[int, int]) -> Receipt:
         """Return the receipt of a block with this entry state and exit state."""
+        read = asdict(self)
+        del read["last_record"]
         return Receipt(
             block=block.number,
             file=block.file,
             start=block.start,
             end=block.end,
             data_offset=data_offset,
-            first_start=self.first_start,
-            next_start=self.position,
             entry_state=states[0],
             exit_state=states[1],
             rows_out=0,
-            digest=self.digest % 2**64,
-            **{name: getattr(self, name) for name in _SUMS},
+            **read | {"digest": self.digest % 2**64},
         )
 
 
@@ -155,7 +143,7 @@ class BlockReader:
                 if rows.batch.num_rows:
                     yield rows
                 tally.last_record = chunk.offset + int(chunk.starts[-1])
-            tally.position = chunk.next_offset
+            tally.next_start = chunk.next_offset
         return tally
 
     def _decode(self, decoder: Decoder, chunk: Chunk, block: Block, tally: _Tally) -> Rows:
@@ -188,8 +176,6 @@ def _exit_state(file: OpenFile, block: Block, entry_state: int, last_record: int
     source, fmt = file.source, file.fmt
     if not fmt.needs_scan:
         return entry_state
-    end = min(block.end, source.size)
-    if last_record < end:
-        return fmt.scan(source, last_record, end)(fmt.initial_state)
-    start = max(block.start, source.data_offset)
-    return fmt.scan(source, min(start, end), end)(entry_state)
+    if last_record < min(block.end, source.size):
+        return scan_source(source, last_record, block.end, fmt)(fmt.initial_state)
+    return scan_source(source, block.start, block.end, fmt)(entry_state)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TypeAlias
 
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.blocks.model import by_file
 from airflow_provider_blockread.errors import (
     BlockReadError,
     FunctionError,
@@ -28,6 +28,7 @@ from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.options import AsRead
 from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.model import BadRecord, Chunk
+from airflow_provider_blockread.records.reading import scan_source
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
@@ -60,15 +61,11 @@ StateMaps: TypeAlias = list[tuple[int, list[list[int]]]]
 def scan_blocks(spec: JobSpec, stores: Stores, blocks: Iterable[Block]) -> StateMaps:
     """Return the state map (as JSON) of each block, by block number."""
     fmt = make_format(spec.options.record_format)
-    maps = []
-    for _, members in groupby(blocks, key=lambda block: block.file):
-        of_file = list(members)
-        version = of_file[0].version
-        end = of_file[-1].end
+    maps: StateMaps = []
+    for of_file in by_file(blocks):
+        version, end = of_file[0].version, of_file[-1].end
         with _named(spec, version), open_version(stores, version, fmt, spec.options, end) as (source, bound):
-            for block in of_file:
-                start = min(max(block.start, source.data_offset), block.end)
-                maps.append((block.number, bound.scan(source, start, block.end).to_json()))
+            maps += [(b.number, scan_source(source, b.start, b.end, bound).to_json()) for b in of_file]
     return maps
 
 
@@ -81,15 +78,10 @@ def read_blocks(
     states: Mapping[int, int],
     progress: str = "",
 ) -> TaskReport:
-    """Read the blocks and return the task's report.
+    """Read consecutive blocks and return the task's report.
 
-    Args:
-        spec: the job.
-        stores: opens files.
-        blocks: consecutive blocks, in order.
-        attempt: the attempt's unique number, which is part of the names of its files.
-        states: entry states by block number, for formats that need them.
-        progress: URI to which progress is written; empty for none.
+    The names of the task's files contain `attempt`, a unique number. `states` are entry states by block number, for
+    formats that need them; `progress` is the URI to which progress is written, empty for none.
     """
     keep_freed_memory()
     task = _Task(spec, stores, attempt)
