@@ -67,7 +67,7 @@ def check_asked(read: ReadOptions, names: list[str], usual: pa.Schema, asked: pa
 
     Args:
         read: the options.
-        names: the columns that are returned by default, without `.schema(...)`.
+        names: the columns that are returned without `.schema(...)`.
         usual: the columns of the files, and the place columns, in Spark's types.
         asked: the columns of `.schema(...)`, or those that the data source returned itself.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -40,10 +40,10 @@ _SPARKS = {
     "pathglobfilter": "pattern",
     "maxcolumns": "max_columns",
 }
-#: Options of Spark's own readers that are not needed here, and why.
+#: Options of Spark's own readers that are not needed here, and what an error says of them.
 _NEEDLESS = {
-    "multiline": "format csv reads newlines in quotes as they are",
-    "inferschema": "format csv infers its columns where it has no schema",
+    "multiline": "; leave it out: format csv reads newlines in quotes as they are",
+    "inferschema": "; leave it out: format csv infers its columns where it has no schema",
 }
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
 
@@ -66,10 +66,6 @@ class ReadOptions:
         """Where links and redirects may lead."""
         return bounds_of(self.source)
 
-    def with_format(self, record_format: FormatOption) -> ReadOptions:
-        """Return these options with another format."""
-        return dataclasses.replace(self, record_format=record_format)
-
 
 def parse_options(given: Mapping[str, str]) -> ReadOptions:
     """Return the options of a `load`, whose names are in lower case.
@@ -82,13 +78,11 @@ def parse_options(given: Mapping[str, str]) -> ReadOptions:
     kind = _format_class(name)
     of_format = _format_texts(name, kind, texts)
     _check_known(texts, of_format, kind)
-    policies = {option: texts[option] for option in _POLICIES if option in texts}
-    splitting = {"block_size": texts["block_size"]} if "block_size" in texts else {}
     return ReadOptions(
         source=_source(texts),
         record_format=_with_arguments(parse(kind, of_format), texts),
-        policies=_policies(policies),
-        block_size=parse(Splitting, splitting).block_size,
+        policies=_policies(_some(texts, _POLICIES)),
+        block_size=parse(Splitting, _some(texts, ("block_size",))).block_size,
         max_readers=_count("max_readers", texts.get("max_readers")),
         columns=_several(texts.get("columns"), ","),
         files=_several(texts.get("files")),
@@ -143,18 +137,13 @@ def _check_known(texts: Mapping[str, str], of_format: Mapping[str, str], kind: t
         raise OptionsError(msg)
     if unknown:
         near = (
-            _needless(unknown[0])
+            _NEEDLESS.get(unknown[0])
             or _near(unknown[0], known)
             or _near(unknown[0], sorted(_of_formats()))
             or f"; known are {', '.join(known)}"
         )
         msg = f"{NAME} has no option {unknown[0]!r} for format {kind.kind!r}{near}"
         raise OptionsError(msg)
-
-
-def _needless(name: str) -> str:
-    why = _NEEDLESS.get(name)
-    return f"; leave it out: {why}" if why else ""
 
 
 def _of_formats() -> dict[str, list[str]]:
@@ -167,13 +156,11 @@ def _of_formats() -> dict[str, list[str]]:
 
 
 def _near(name: str, known: list[str]) -> str:
-    found = next(iter(get_close_matches(_SPARKS.get(name, name).lower(), known, n=1)), None)
-    return "" if found is None else f"; did you mean {found!r}{_belonging(found)}?"
-
-
-def _belonging(name: str) -> str:
-    formats = _of_formats().get(name, [])
-    return f" of {', '.join(sorted(formats))}" if formats and len(formats) < len(FORMATS) else ""
+    for found in get_close_matches(_SPARKS.get(name, name).lower(), known, n=1):
+        formats = _of_formats().get(found, [])
+        few = f" of {', '.join(sorted(formats))}" if formats and len(formats) < len(FORMATS) else ""
+        return f"; did you mean {found!r}{few}?"
+    return ""
 
 
 def _source(texts: Mapping[str, str]) -> FileSource:
@@ -181,16 +168,18 @@ def _source(texts: Mapping[str, str]) -> FileSource:
     if not paths:
         msg = f'{NAME} reads nothing without a path; write spark.read.format("{NAME}").load("s3://bucket/folder")'
         raise OptionsError(msg)
-    plain = {key: texts[key] for key in _SOURCE if key in texts}
-    age = texts.get("min_age")
     return dataclasses.replace(
-        parse(FileSource, {"uris": paths[0]} | plain),
+        parse(FileSource, {"uris": paths[0]} | _some(texts, _SOURCE)),
         uris=paths,
         pattern=_several(texts.get("pattern")) or "**",
         exclude=_several(texts.get("exclude")),
         redirect_hosts=_several(texts.get("redirect_host"), ","),
-        min_age=0.0 if age is None else parse_duration(age),
+        min_age=parse_duration(texts["min_age"]) if "min_age" in texts else 0.0,
     )
+
+
+def _some(texts: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    return {name: texts[name] for name in names if name in texts}
 
 
 def _policies(texts: Mapping[str, str]) -> Policies:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from airflow_provider_blockread.spark.engines.settings import is_local
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -26,27 +28,11 @@ def register(spark: SparkSession, *, storage_options: Mapping[str, Mapping[str, 
     """
     from airflow_provider_blockread.spark.data_source.source import make_data_source  # noqa: PLC0415 - needs pyspark
 
-    if not _runs_here(spark):
-        _send_package(spark)
-    spark.dataSource.register(make_data_source(storage_options or {}))
-
-
-def _runs_here(spark: SparkSession) -> bool:
-    """Return whether the workers run on this machine with this Python."""
-    from airflow_provider_blockread.spark.engines.settings import is_local  # noqa: PLC0415
-
-    return not _is_connect(spark) and is_local(str(spark.sparkContext.master))
-
-
-def _is_connect(spark: SparkSession) -> bool:
-    return ".connect." in type(spark).__module__
-
-
-def _send_package(spark: SparkSession) -> None:
-    if _is_connect(spark):
+    if ".connect." in type(spark).__module__:
         spark.addArtifacts(_bundle(), pyfile=True)
-    else:
+    elif not is_local(str(spark.sparkContext.master)):
         spark.sparkContext.addPyFile(_bundle())
+    spark.dataSource.register(make_data_source(storage_options or {}))
 
 
 @cache

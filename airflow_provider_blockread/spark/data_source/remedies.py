@@ -26,9 +26,7 @@ _WORDS = (
 def advise(error: BlockReadError, *, listed: bool) -> None:
     """Change the message of an error so that it advises what a user of the data source can do.
 
-    Args:
-        error: the error.
-        listed: whether the files were listed earlier, so that they may have changed since.
+    Files that were `listed` earlier may have changed since.
     """
     text = str(error.args[0]) if error.args else ""
     for pattern, words in _WORDS:

@@ -106,7 +106,7 @@ class BlockReadSource(DataSource):
             option, self._is_typed = self._read.record_format, False
             if isinstance(option, Csv) and option.schema is None:
                 option = self._inferred(option)
-            self._read = self._read.with_format(option)
+            self._read = replace(self._read, record_format=option)
             return _in_spark(chosen(file_schema(option), self._read.columns))
 
     def _inferred(self, option: Csv) -> Csv:
@@ -126,7 +126,7 @@ class BlockReadSource(DataSource):
             asked = _in_arrow(schema)
             read = self._read
             if self._is_typed:
-                read = read.with_format(with_schema(read.record_format, asked))
+                read = replace(read, record_format=with_schema(read.record_format, asked))
             own = file_schema(read.record_format)
             usual = _in_arrow(_in_spark(with_places(own)))
             check_asked(read, chosen(own, read.columns).names, usual, asked)
