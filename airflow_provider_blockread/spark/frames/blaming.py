@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import PurePath
 
 from airflow_provider_blockread.errors import BlockReadError, FunctionError, OptionsError
 from airflow_provider_blockread.exchange.failures import from_text
@@ -14,7 +12,7 @@ from airflow_provider_blockread.options import DataFrameFunction
 from airflow_provider_blockread.spark.engines.protocol import SparkLostError
 from airflow_provider_blockread.spark.engines.reporting import job_failed, raised_by
 from airflow_provider_blockread.spark.engines.session import is_lost
-from airflow_provider_blockread.spark.tasks.loading import load_function
+from airflow_provider_blockread.spark.tasks.loading import load_function, place_in
 
 _MAX_CHARS = 1000  # of an error's text
 # Exceptions for Spark's own failures, such as a lost executor; other exceptions are about a query or a value.
@@ -25,9 +23,7 @@ _OF_SPARK = ("QueryExecutionException", "SparkConnectGrpcException", "SparkExcep
 def blamed(spec: ReadSpec, secret: str) -> Iterator[None]:
     """Raise an error of the body as an error of this package that names feed and window.
 
-    Args:
-        spec: the specification of the group.
-        secret: with which tasks seal the errors of this package.
+    `secret` is that with which tasks seal the errors of this package.
 
     Raises:
         OptionsError: when the function cannot be imported, or a DataFrame cannot have a column.
@@ -57,22 +53,11 @@ def _of_user(spec: ReadSpec, error: BaseException) -> FunctionError | None:
         return None
     if isinstance(error, PythonException):
         what = raised_by(str(error))
-    elif isinstance(error, PySparkException):
-        what = _first_line(str(error))
+    elif isinstance(error, PySparkException):  # the query plan and the JVM's stack follow the first line
+        what = str(error).strip().partition("\n")[0].strip().rstrip(";")
     else:
         what = f"{type(error).__name__}: {error}"
     option = spec.options.function
-    where = _place(option, error) if isinstance(option, DataFrameFunction) else ""
+    own = getattr(load_function(option.path), "__code__", None) if isinstance(option, DataFrameFunction) else None
+    where = "" if own is None else place_in(own.co_filename, error)
     return FunctionError(f"{spec}: {option} fails: {what[:_MAX_CHARS]}{where}; correct it and clear the run")
-
-
-def _first_line(text: str) -> str:
-    """Return the first line of Spark's message; the query plan and the JVM's stack follow it."""
-    return next((line for line in map(str.strip, text.splitlines()) if line), "").rstrip(";")
-
-
-def _place(option: DataFrameFunction, error: BaseException) -> str:
-    """Return the last place in the function's own file in an error's traceback, or an empty string."""
-    code = getattr(load_function(option.path), "__code__", None)
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if code and frame.filename == code.co_filename]
-    return f" ({PurePath(own[-1].filename).name}, line {own[-1].lineno})" if own else ""

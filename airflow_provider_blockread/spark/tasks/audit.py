@@ -6,12 +6,11 @@ They are followed by the columns that a sink takes from the path of each file.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from urllib.parse import unquote
 
-import numpy as np
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
@@ -20,7 +19,7 @@ from airflow_provider_blockread.exchange.model import ReadSpec
 from airflow_provider_blockread.options import AsRead, ColumnarSink, FrameFunction, GenerationOptions, Sink
 from airflow_provider_blockread.sinks.partitions import HIVE_NULL
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
-from airflow_provider_blockread.spark.tasks.user_function import PLACE_TYPES, place_column
+from airflow_provider_blockread.spark.tasks.user_function import PLACE_TYPES, place_column, repeated
 
 _DATE = re.compile(r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])")
 _INSTANT = pa.timestamp("us", "UTC")
@@ -31,7 +30,11 @@ _TYPES = PLACE_TYPES | {
     "_window_date": pa.date32(),
     "_loaded": _INSTANT,
 }
-_OF_BLOCK = ("_file", "_modified", "_block")
+_OF_BLOCK: dict[str, Callable[[Block], object]] = {
+    "_file": lambda block: block.version.path,
+    "_modified": lambda block: block.version.mtime_ns // 1000 or None,
+    "_block": lambda block: block.number,
+}
 _OF_RECORD = ("_offset",)
 
 
@@ -152,11 +155,11 @@ class Audit:
     def _column(self, name: str, length: int, rows: Rows | None) -> pa.Array:
         if rows is None or name in self._of_window:
             return pa.repeat(pa.scalar(self._of_window.get(name), _TYPES[name]), length)
-        if len(rows.blocks) > 1 or name in _OF_RECORD:
-            return _modified_column(rows) if name == "_modified" else place_column(name, rows)
-        (block,) = rows.blocks  # a function may return fewer rows of it
-        values = {"_file": block.version.path, "_block": block.number, "_modified": _modified(block)}
-        return pa.repeat(pa.scalar(values[name], _TYPES[name]), length)
+        if name in _OF_RECORD:
+            return place_column(name, rows)
+        values = pa.array([_OF_BLOCK[name](block) for block in rows.blocks], _TYPES[name])
+        # A function gets rows of a single block, and may return fewer.
+        return repeated(values, rows) if len(values) > 1 else pa.repeat(values[0], length)
 
 
 def path_value(path: str, name: str) -> str | None:
@@ -181,13 +184,3 @@ def _unescaped(text: str) -> str:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:  # what looks like escapes is literal text
         return text
-
-
-def _modified(block: Block) -> int | None:
-    return block.version.mtime_ns // 1000 or None
-
-
-def _modified_column(rows: Rows) -> pa.Array:
-    """Return the column `_modified` of rows of several blocks."""
-    values = pa.array([_modified(block) for block in rows.blocks], _INSTANT)
-    return values.take(pa.array(np.repeat(np.arange(len(values)), rows.counts)))

@@ -1,8 +1,9 @@
-"""Loading the user's function: by its import path, or from its text."""
+"""Loading the user's function, by its import path or from its text, and where in its file an error was raised."""
 
 from __future__ import annotations
 import __future__
 
+import traceback
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
@@ -40,6 +41,12 @@ def load_function(path: str | FunctionText) -> Callable[..., Any]:
             f" ({PurePath(code.file).name}, line {line}); correct it and clear the run"
         )
         raise FunctionError(msg) from error
+
+
+def place_in(file: str, error: BaseException) -> str:
+    """Return the last place in a file in an error's traceback, as an error message adds it, or an empty string."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f" ({PurePath(file).name}, line {own[-1].lineno})" if own else ""
 
 
 def _compiled(code: FunctionCode) -> Any:  # noqa: ANN401 - a code object

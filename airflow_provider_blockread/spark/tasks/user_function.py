@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from pathlib import PurePath
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,7 @@ from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.options import ArrowFunction, AsRead, DataFrameFunction, FunctionOption
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
-from airflow_provider_blockread.spark.tasks.loading import load_function
+from airflow_provider_blockread.spark.tasks.loading import load_function, place_in
 
 #: The types of the columns that say where a record is.
 PLACE_TYPES = {"_file": pa.string(), "_block": pa.int64(), "_offset": pa.int64()}
@@ -50,7 +49,12 @@ def place_column(name: str, rows: Rows) -> pa.Array:
     if name == "_offset":
         return pa.array(rows.offsets, pa.int64())
     values = [block.version.path if name == "_file" else block.number for block in rows.blocks]
-    return pa.array(values, PLACE_TYPES[name]).take(pa.array(np.repeat(np.arange(len(values)), rows.counts)))
+    return repeated(pa.array(values, PLACE_TYPES[name]), rows)
+
+
+def repeated(values: pa.Array, rows: Rows) -> pa.Array:
+    """Return a column of the rows from a value for each of their blocks."""
+    return values.take(pa.array(np.repeat(np.arange(len(values)), rows.counts)))
 
 
 class UserFunction:
@@ -117,5 +121,4 @@ class UserFunction:
 def _place(error: Exception) -> str:
     """Return the last place in the function's own file in an error's traceback, or an empty string."""
     _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
-    own = [frame for frame in frames if frame.filename == frames[0].filename]
-    return f" ({PurePath(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    return place_in(frames[0].filename, error) if frames else ""
