@@ -14,11 +14,10 @@ from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.triggers.access import access
-from airflow_provider_blockread.triggers.helpers import ask, kept, to_its_end
+from airflow_provider_blockread.triggers.helpers import ON_KILL_S, ask, kept, to_its_end
 from airflow_provider_blockread.triggers.new_files import fired
 
 _STATUS_S = 20.0
-_STOP_S = 25.0  # below the 30 s that Airflow gives on_kill
 
 
 class ApplicationTrigger(BaseTrigger):
@@ -67,7 +66,7 @@ class ApplicationTrigger(BaseTrigger):
 
         Without this call, for example without a triggerer, the application's results are fenced in any case.
         """
-        await to_its_end(self._stop(), within_s=_STOP_S)
+        await to_its_end(self._stop(), within_s=ON_KILL_S)
 
     async def _stop(self) -> None:
         application = self.waiting["application"]

@@ -30,6 +30,8 @@ LANES = {"stop": "stop", "end": "stop", "wait": "wait"}
 MOST_ALONE = 8
 #: Seconds that a helper has for stopping its work.
 LEAVING_S = 30.0
+#: Seconds that stopping work on behalf of a person may take: below the 30 s that Airflow gives `on_kill`.
+ON_KILL_S = 25.0
 _LONGEST_LINE = 2**20
 _FURTHER = ("PG*", "PYICEBERG_*")  # of the libraries that connect to ledgers and catalogs
 _PROGRAM = "airflow_provider_blockread.steps.watch.serving"
@@ -192,12 +194,7 @@ def _answer(found: dict[str, Any] | None) -> dict[str, Any]:
 
 
 async def to_its_end(work: Coroutine[Any, Any, None], *, within_s: float) -> None:
-    """Let work finish although Airflow, while stopping the trigger, cancels it repeatedly, once a second.
-
-    Args:
-        work: the work to finish.
-        within_s: seconds that it may take.
-    """
+    """Let work finish although Airflow, while stopping the trigger, cancels it repeatedly, once a second."""
     task = asyncio.create_task(work)
     deadline = asyncio.get_running_loop().time() + within_s
     while not task.done() and (left := deadline - asyncio.get_running_loop().time()) > 0:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_blockread.errors import BlockReadError, PermanentError
-from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask, kept
 
@@ -84,8 +82,7 @@ class NewFilesTrigger(BaseTrigger):
         Raises:
             BlockReadError: as `find_new_files` does.
         """
-        source = cast("FileSource", from_json(self.query["source"]))
-        way = await access(source, self.ledger_conn_id, run=self.run_name)
+        way = await access(self.query["source"], self.ledger_conn_id, run=self.run_name)
         return await ask({"do": "find", "query": self.query} | way, self.log.info)
 
 

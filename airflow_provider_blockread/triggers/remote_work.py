@@ -10,13 +10,11 @@ from typing import Any, cast
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_blockread.errors import BlockReadError
-from airflow_provider_blockread.options import FileSource, Sink, SparkJob
+from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.triggers.access import access
-from airflow_provider_blockread.triggers.helpers import ask, ask_alone, to_its_end
+from airflow_provider_blockread.triggers.helpers import ON_KILL_S, ask, ask_alone, to_its_end
 from airflow_provider_blockread.triggers.new_files import fired
-
-_STOP_S = 25.0  # below the 30 s that Airflow gives on_kill
 
 
 class RemoteWorkTrigger(BaseTrigger):
@@ -74,7 +72,7 @@ class RemoteWorkTrigger(BaseTrigger):
 
     async def on_kill(self) -> None:
         """End what runs on the server when a person has cleared or marked the task, and fail its attempt."""
-        await to_its_end(self._end(), within_s=_STOP_S)
+        await to_its_end(self._end(), within_s=ON_KILL_S)
 
     async def _end(self) -> None:
         await ask(await self._request("end") | {"why": "the task was cleared or marked"}, self.log.info)
@@ -82,10 +80,7 @@ class RemoteWorkTrigger(BaseTrigger):
     async def _request(self, task: str) -> dict[str, Any]:
         from airflow_provider_blockread.hooks.connect import connect_server  # noqa: PLC0415 - takes long to import
 
-        source, sink = (None if one is None else from_json(one) for one in (self.source, self.sink))
-        way = await access(
-            cast("FileSource | None", source), self.ledger_conn_id, run=self.run_name, sink=cast("Sink | None", sink)
-        )
+        way = await access(self.source, self.ledger_conn_id, run=self.run_name, sink=self.sink)
         server = await asyncio.to_thread(connect_server, cast("SparkJob", from_json(self.spark)))
         url = "" if server is None else server.url
         return {"do": task, "spark": self.spark, "server": url} | self.work | way

@@ -6,15 +6,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import structlog
 from airflow.triggers.shared_stream import AdvanceItem, SharedStreamProducer
 
 from airflow_provider_blockread.errors import BlockReadError, printable
 from airflow_provider_blockread.hooks.queues import HintQueue, open_queue
-from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask, kept
 
@@ -113,8 +111,7 @@ class SourceWatch(SharedStreamProducer):
     async def _tried(self, update: Callable[[dict[str, Any]], Any]) -> dict[str, Any] | None:
         """Return the result of an update; a failure is logged, and the watch continues."""
         try:
-            source = cast("FileSource", from_json(self._query["source"]))
-            found: dict[str, Any] | None = await update(await access(source, self._ledger_conn_id))
+            found: dict[str, Any] | None = await update(await access(self._query["source"], self._ledger_conn_id))
         except BlockReadError as error:
             self._failures = min(self._failures + 1, 10)
             _log.error("the watch of feed %s failed and will retry: %s", printable(self._query["feed"]), error)
