@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +13,14 @@ import pyarrow as pa
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import Sink
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, State, Step
+from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage import Stores
 
 #: The number of the block that the test rows come from.
 BLOCK = 5
+#: The schema of the test rows.
+SCHEMA = pa.schema([("value", pa.string())])
 
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -84,14 +84,20 @@ class Bench:
         number = Marker.number_of(generation, change)
         return Marker(ledger="l", feed="f", window=window, number=number, at=_EPOCH, is_recorded=lambda *_: True)
 
+    def writer(
+        self, schema: pa.Schema | None = None, *, window: str = "ab12", generation: int = 1, attempt: int = 0
+    ) -> Writer:
+        """Return the writer of an attempt at the window's only group."""
+        name = AttemptName(window=window, generation=generation, group=0, epoch=1, attempt=attempt)
+        return self.sink.writer(self.target, name, schema)
+
     def stage(self, *values: str, window: str = "ab12", generation: int = 1) -> list[OutputFile]:
         """Return one staged file per value, each with two rows, and make this generation the one to apply next."""
         self.marker = self.marker_of(window, generation)
         files = []
         for attempt, value in enumerate(values):
-            name = AttemptName(window=window, generation=generation, group=0, epoch=1, attempt=attempt)
-            writer = self.sink.writer(self.target, name, None)
-            writer.write(pa.RecordBatch.from_pydict({"value": [value, value]}), BLOCK)
+            writer = self.writer(window=window, generation=generation, attempt=attempt)
+            writer.write(batch(value, value), BLOCK)
             files += writer.close()
         return files
 
@@ -129,8 +135,6 @@ class Bench:
         return [self.sink.state(step, self.marker) for step in steps]
 
 
-@contextmanager
-def opened(case: SinkCase) -> Iterator[Bench]:
-    """Yield a sink in a temporary folder, which is removed afterwards."""
-    with TemporaryDirectory() as folder:
-        yield Bench(case, f"{folder}/out")
+def batch(*values: str) -> pa.RecordBatch:
+    """Return test rows with these values."""
+    return pa.RecordBatch.from_arrays([pa.array(values, pa.string())], schema=SCHEMA)

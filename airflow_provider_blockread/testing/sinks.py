@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import replace
+from tempfile import TemporaryDirectory
 from typing import ClassVar
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from airflow_provider_blockread.errors import BlockReadError, ExchangeError, Fen
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import State
-from airflow_provider_blockread.testing.bench import BLOCK, Bench, SinkCase, opened
+from airflow_provider_blockread.testing.bench import BLOCK, SCHEMA, Bench, SinkCase, batch
 
 _VALUES = st.lists(st.text(st.characters(exclude_characters="\n\0", codec="utf-8"), max_size=8), max_size=6)
 
@@ -29,9 +30,11 @@ class _OfCase:
 
     case: ClassVar[SinkCase]
 
-    def opened(self) -> AbstractContextManager[Bench]:
-        """Return a context with a sink whose place does not exist yet, and is removed afterwards."""
-        return opened(self.case)
+    @contextmanager
+    def opened(self) -> Iterator[Bench]:
+        """Yield a sink whose place does not exist yet, in a temporary folder that is removed afterwards."""
+        with TemporaryDirectory() as folder:
+            yield Bench(self.case, f"{folder}/out")
 
 
 class SinkBehaviour(_OfCase):
@@ -63,27 +66,24 @@ class SinkBehaviour(_OfCase):
 
     def test_no_rows_make_no_file(self, bench: Bench) -> None:
         """A writer that got no rows leaves no files."""
-        name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
-        writer = bench.sink.writer(bench.target, name, pa.schema([("value", pa.string())]))
-        writer.write(pa.RecordBatch.from_pydict({"value": pa.array([], pa.string())}), BLOCK)
+        writer = bench.writer(SCHEMA)
+        writer.write(batch(), BLOCK)
 
         assert writer.close() == []
         assert list(bench.stores.list_names(bench.target.folder)) == []
 
     def test_rows_of_another_schema_are_refused(self, bench: Bench) -> None:
         """All files of a job have one schema: the given one, or else that of the first rows."""
-        name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
-        writer = bench.sink.writer(bench.target, name, pa.schema([("value", pa.string())]))
+        writer = bench.writer(SCHEMA)
         with pytest.raises(BlockReadError):
             writer.write(pa.RecordBatch.from_pydict({"other": ["x"]}), BLOCK)
         writer.abort()
 
     def test_an_aborted_attempt_leaves_nothing(self, bench: Bench) -> None:
         """Finished files and the open one are removed."""
-        name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
-        writer = bench.sink.writer(bench.target, name, None)
+        writer = bench.writer()
         for _ in range(3):
-            writer.write(pa.RecordBatch.from_pydict({"value": ["x" * 1000]}), BLOCK)
+            writer.write(batch("x" * 1000), BLOCK)
         writer.abort()
 
         assert list(bench.stores.list_names(bench.target.folder)) == []
@@ -243,16 +243,14 @@ class SinkLaws(_OfCase):
     @given(batches=st.lists(_VALUES, max_size=5))
     def test_every_row_is_written_once(self, batches: list[list[str]]) -> None:
         """For any batches, each row comes out once, in order, and the sink counts as many rows as the writer."""
-        name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
         with self.opened() as bench:
-            writer = bench.sink.writer(bench.target, name, pa.schema([("value", pa.string())]))
+            writer = bench.writer(SCHEMA)
             for values in batches:
-                writer.write(pa.RecordBatch.from_pydict({"value": pa.array(values, pa.string())}), BLOCK)
+                writer.write(batch(*values), BLOCK)
             files = writer.close()
 
-            assert [row["value"] for file in files for row in bench.case.read(file.uri)] == [
-                v for b in batches for v in b
-            ]
+            read = [row["value"] for file in files for row in bench.case.read(file.uri)]
+            assert read == [value for values in batches for value in values]
             assert [bench.sink.count(file) for file in files] == [file.rows for file in files]
 
     @_LAW
