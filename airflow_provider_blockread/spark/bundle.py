@@ -17,10 +17,10 @@ from pathlib import Path
 
 import airflow_provider_blockread
 
-_FILES = ("__init__.py", "errors.py", "heap.py", "observer.py", "periodic.py")
+_FOLDERS = ("options", "blocks", "records", "storage", "exchange", "sinks", "proof", "spark")
+_PARTS = ("__init__.py", "errors.py", "heap.py", "observer.py", "periodic.py", *(f"{one}/**/*.py" for one in _FOLDERS))
 _UNCHECKED = struct.pack("<I", 1)  # flags of a compiled module that is not compared with its source, see PEP 552
 _LEVEL = 1  # of compression: 5% larger than by default, in two thirds of the time
-_FOLDERS = ("options", "blocks", "records", "storage", "exchange", "sinks", "proof", "spark")
 
 
 def write_bundle(folder: str) -> str:
@@ -39,16 +39,12 @@ def _content(root: Path) -> bytes:
     # Made once: Python may cache more modules meanwhile, and Spark refuses a file of the same name with other bytes.
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for source in sorted(path for part in _FILES + _FOLDERS for path in _modules(root / part)):
+        for source in sorted(path for part in _PARTS for path in root.glob(part)):
             name, text = source.relative_to(root.parent).as_posix(), source.read_bytes()
             bundle.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED, _LEVEL)
             if compiled := _compiled(source, text):
                 bundle.writestr(zipfile.ZipInfo(f"{name}c"), compiled, zipfile.ZIP_DEFLATED, _LEVEL)
     return content.getvalue()
-
-
-def _modules(path: Path) -> list[Path]:
-    return [path] if path.is_file() else list(path.rglob("*.py"))
 
 
 def _compiled(source: Path, text: bytes) -> bytes | None:

@@ -20,14 +20,9 @@ _BYTES = 2**20  # read from each
 def infer_columns(
     stores: Stores, versions: Iterable[FileVersion], option: Csv, options: Opening, sampled: list[str]
 ) -> str:
-    """Return the schema of the first files with a row or header, as text.
+    """Return the schema of the first files with a row or header, as text; `versions` are files that are not empty.
 
-    Args:
-        stores: opens the files.
-        versions: the files, without empty ones.
-        option: the format.
-        options: how to open files.
-        sampled: gets the paths of the sampled files; when an error is raised, the last one is the file concerned.
+    `sampled` gets the paths of the sampled files; when an error is raised, the last one is the file concerned.
 
     Raises:
         FileMissingError: when a file of the sample is gone.

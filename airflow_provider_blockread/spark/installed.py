@@ -34,18 +34,13 @@ def require_pyspark(environment: Mapping[str, str]) -> None:
         return
     # Not `installed.files`, which leaves out missing files.
     for name, _, size in csv.reader((installed.read_text("RECORD") or "").splitlines()):
-        ours = name.startswith("pyspark/") and name.endswith(".py") and size
-        if ours and _size(Path(str(installed.locate_file(name)))) != int(size):
+        if not (name.startswith("pyspark/") and name.endswith(".py") and size):
+            continue
+        file = Path(str(installed.locate_file(name)))
+        if not file.is_file() or file.stat().st_size != int(size):
             msg = (
                 f"{name} is not that of pyspark {installed.version}: pyspark-client holds the same files; run"
                 " `pip uninstall -y pyspark-client`, then"
                 f" `pip install --force-reinstall --no-deps pyspark=={installed.version}`"
             )
             raise OptionsError(msg)
-
-
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return None

@@ -27,14 +27,8 @@ def pack(
 
     There are `_WAVES` runs per core. If it is `sure` that no cores will be added (on a cluster, executors may still be
     starting), there is only one per core, unless more are each worth a task. There are more if a run would exceed
-    1 GiB, but never more than `max_readers`.
-
-    Args:
-        blocks: the blocks to read.
-        cores: how many runs are read at once.
-        sure: whether no cores will be added.
-        max_readers: the maximum number of runs, or None for no limit.
-        rate: bytes per second of one reader in earlier windows of the feed, or 0 if none was measured.
+    1 GiB, but never more than `max_readers`. `rate` is that of one reader in earlier windows of the feed, in bytes per
+    second, or 0 if none was measured.
     """
     ordered = list(blocks)
     costs = read_costs(ordered, rate)

@@ -21,12 +21,7 @@ _VIEW = "records"
 
 
 def check_function(option: FrameFunction, empty: DataFrame) -> None:
-    """Refuse a function that cannot be imported, or a query that Spark cannot resolve.
-
-    Args:
-        option: the function or query.
-        empty: a DataFrame with the records' columns, but without rows.
-    """
+    """Refuse a function that cannot be imported, or a query that Spark cannot resolve for an empty DataFrame."""
     if isinstance(option, DataFrameFunction):
         load_function(option.path)
     else:

@@ -42,12 +42,8 @@ def records_frame(
 ) -> DataFrame:
     """Return the rows of staged files as a DataFrame.
 
-    Args:
-        session: the session that reads the files.
-        schema: the schema of the DataFrame.
-        files: the files as the tasks that wrote them reported them.
-        make_stores: opens files that the JVM cannot open; it is sent to tasks with the credentials.
-        secret: seals the errors of this package in tasks.
+    `make_stores` opens files that the JVM cannot open, in tasks, to which it is sent with the credentials; `secret`
+    seals the errors of this package there.
 
     Raises:
         ProofError: when Spark does not find the rows that were written.

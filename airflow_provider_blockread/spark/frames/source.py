@@ -26,13 +26,9 @@ _BATCH_BYTES = 2**20  # Spark's JVM is slower with smaller and larger batches
 def staged_source(
     make_stores: Callable[[], Stores], files: Sequence[OutputFile], schema: pa.Schema, secret: str
 ) -> type[DataSource]:
-    """Return a data source that reads exactly these files, one partition per file.
+    """Return a data source that reads exactly these files, as their writers reported them, one partition per file.
 
-    Args:
-        make_stores: opens the files.
-        files: the files as the tasks that wrote them reported them.
-        schema: the schema of the batches, which Spark requires exactly.
-        secret: seals the errors of this package.
+    The batches have exactly `schema`, as Spark requires; `secret` seals the errors of this package.
     """
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
     from pyspark.sql.types import StructType

@@ -148,7 +148,9 @@ class SmallFiles:
 
     def _bind(self, block: Block, content: bytes) -> _Bound | None:
         """Return the format for a file, or None if how it applies depends on more than the file's header."""
-        source = self._source(block, content)
+        limit = self._policies.max_record_bytes
+        source = ByteSource(io.BytesIO(content), size=len(content), name=block.version.path, max_record_bytes=limit)
+        source.max_columns = self._policies.max_columns
         try:
             fmt = bind(source, self._fmt)
             decoder = fmt.decoder()
@@ -159,12 +161,6 @@ class SmallFiles:
             return None
         decided = not header or header.endswith(b"\n") or header == BYTE_ORDER_MARKS["utf-8"]
         return _Bound(fmt=fmt, decoder=decoder, header=header) if decided else None
-
-    def _source(self, block: Block, content: bytes) -> ByteSource:
-        limit = self._policies.max_record_bytes
-        source = ByteSource(io.BytesIO(content), size=len(content), name=block.version.path, max_record_bytes=limit)
-        source.max_columns = self._policies.max_columns
-        return source
 
     def _joined(self, blocks: Sequence[Block], contents: Sequence[bytes]) -> JoinedRead | None:
         """Return the records of the leading files that are alike, or None if there are none, or on failure."""
