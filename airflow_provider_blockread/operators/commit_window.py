@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
 from airflow_provider_blockread.operators.base import owner_of, require_kind, window_ref
@@ -36,7 +36,7 @@ class CommitWindowOperator(PublishingOperator):
         self,
         *,
         window: Any,  # noqa: ANN401 - an XComArg until it is rendered
-        on_empty: str = "skip",
+        on_empty: Literal["skip", "succeed"] = "skip",
         spark: SparkJob = SparkJob(),
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:

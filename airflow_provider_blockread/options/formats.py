@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.parsing.encodings import UNIT_BYTES, encode_text, normal_encoding
 from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
-
-#: Values of the option `compression`: by suffix, never, or one codec for all files.
-COMPRESSIONS = ("auto", "none", "gzip", "bzip2", "xz", "zstd")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +22,12 @@ class FormatOption(Value):
     `"cp1252"`; records are published in UTF-8.
     """
 
-    compression: str = "auto"
+    compression: Literal["auto", "none", "gzip", "bzip2", "xz", "zstd"] = "auto"
 
     def __post_init__(self) -> None:
-        """Refuse an unknown encoding or codec; normalise the encoding's name."""
+        """Refuse an unknown encoding, and normalise its name."""
         if hasattr(self, "encoding"):
             object.__setattr__(self, "encoding", normal_encoding(self.kind, self.encoding))
-        one_of(self.kind, "compression", self.compression, COMPRESSIONS)
 
     @property
     def reads_empty(self) -> bool:
@@ -62,12 +58,8 @@ class Lines(FormatOption):
     """
 
     kind: ClassVar[str] = "lines"
-    newline: str = "universal"
+    newline: Literal["universal", "lf"] = "universal"
     encoding: str = "utf-8"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self.kind, "newline", self.newline, ("universal", "lf"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +131,7 @@ class Csv(FormatOption):
     escape: str | bytes | None = None
     comment: str | bytes | None = None
     header: bool = False
-    columns: str = "equal"
+    columns: Literal["equal", "by_name"] = "equal"
     schema: str | None = None
     null: str = ""
     encoding: str = "utf-8"
@@ -164,7 +156,6 @@ class Csv(FormatOption):
                 )
                 raise OptionsError(msg)
             marks[mark] = what
-        one_of(self.kind, "columns", self.columns, ("equal", "by_name"))
         if self.columns == "by_name" and not self.header:
             msg = "csv: columns='by_name' needs header=True"
             raise OptionsError(msg)
@@ -195,12 +186,8 @@ class JsonArray(FormatOption):
 
     kind: ClassVar[str] = "json_array"
     schema: str | None = None
-    layout: str = "auto"
+    layout: Literal["auto", "array", "values"] = "auto"
     rescue: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self.kind, "layout", self.layout, ("auto", "array", "values"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +196,7 @@ class Fixed(FormatOption):
 
     kind: ClassVar[str] = "fixed"
     length: int = 0
-    short_last: str = "fail"
+    short_last: Literal["fail", "keep"] = "fail"
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
@@ -221,7 +208,6 @@ class Fixed(FormatOption):
             unit = UNIT_BYTES[self.encoding]
             msg = f"fixed: length counts bytes and must be a multiple of {unit} in {self.encoding}, not {self.length}"
             raise OptionsError(msg)
-        one_of(self.kind, "short_last", self.short_last, ("fail", "keep"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,12 +232,12 @@ class Members(FormatOption):
     """
 
     kind: ClassVar[str] = "members"
+    compression: Literal["auto", "none", "zstd"] = "auto"
     encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of(self.kind, "encoding", self.encoding, ("utf-8", "binary"))
-        one_of(self.kind, "compression", self.compression, ("auto", "none", "zstd"))
 
     @property
     def reads_empty(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
@@ -83,11 +83,7 @@ class FrameFunction(FunctionOption):
     """
 
     rows_out: ClassVar[str] = "written"
-    scope: str = "window"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self.kind, "scope", self.scope, ("window", "group"))
+    scope: Literal["window", "group"] = "window"
 
     @property
     def needs_window(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.parsing.sizes import parse_size
@@ -73,21 +73,16 @@ class Selection(Value):
     """
 
     kind: ClassVar[str] = "selection"
-    select: str = "arrival"
-    order: str = "oldest"
-    late: str = "next"
+    select: Literal["arrival", "interval"] = "arrival"
+    order: Literal["oldest", "newest"] = "oldest"
+    late: Literal["next", "reopen", "report"] = "next"
     start_from: str | None = None
     max_age: float | str | None = None  # seconds, or text
-    on_modified: str = "ignore"
-    on_untimed: str = "ignore"
+    on_modified: Literal["ignore", "add", "fail"] = "ignore"
+    on_untimed: Literal["ignore", "fail"] = "ignore"
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
-        one_of(self.kind, "select", self.select, ("arrival", "interval"))
-        one_of(self.kind, "order", self.order, ("oldest", "newest"))
-        one_of(self.kind, "late", self.late, ("next", "reopen", "report"))
-        one_of(self.kind, "on_modified", self.on_modified, ("ignore", "add", "fail"))
-        one_of(self.kind, "on_untimed", self.on_untimed, ("ignore", "fail"))
         if self.start_from is not None and not is_template(self.start_from):
             parse_time(self.start_from)
         if self.max_age is not None:

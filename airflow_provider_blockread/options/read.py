@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.bounds import Bounds
 from airflow_provider_blockread.options.formats import FormatOption, Lines, WholeFile
 from airflow_provider_blockread.options.functions import AsRead, FunctionOption
-from airflow_provider_blockread.options.plan import above_zero, one_of
+from airflow_provider_blockread.options.plan import above_zero
 from airflow_provider_blockread.options.sinks import FILE_COLUMNS, ArchiveSink, ColumnarSink, Sink
 from airflow_provider_blockread.options.values import Value, from_json
 
@@ -40,24 +40,18 @@ class Policies(Value):
     """
 
     kind: ClassVar[str] = "policies"
-    on_missing: str = "fail"
-    on_changed: str = "fail"
-    on_bad_record: str = "fail"
-    on_rerun: str = "rebuild"
-    on_empty: str = "skip"
-    proof: str = "sums"
+    on_missing: Literal["fail", "exclude"] = "fail"
+    on_changed: Literal["fail", "exclude"] = "fail"
+    on_bad_record: Literal["fail", "quarantine", "drop"] = "fail"
+    on_rerun: Literal["rebuild", "verify", "skip"] = "rebuild"
+    on_empty: Literal["skip", "succeed"] = "skip"
+    proof: Literal["sums", "digest"] = "sums"
     max_record_bytes: int = 64 * 2**20
     max_decoded_bytes: int = 2**40
     max_expansion: int = 1000
     max_columns: int = 16_384
 
     def __post_init__(self) -> None:
-        one_of(self.kind, "on_missing", self.on_missing, ("fail", "exclude"))
-        one_of(self.kind, "on_changed", self.on_changed, ("fail", "exclude"))
-        one_of(self.kind, "on_bad_record", self.on_bad_record, ("fail", "quarantine", "drop"))
-        one_of(self.kind, "on_rerun", self.on_rerun, ("rebuild", "verify", "skip"))
-        one_of(self.kind, "on_empty", self.on_empty, ("skip", "succeed"))
-        one_of(self.kind, "proof", self.proof, ("sums", "digest"))
         for name in ("max_record_bytes", "max_decoded_bytes", "max_expansion", "max_columns"):
             above_zero(self.kind, name, getattr(self, name))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self, get_args
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.parsing.encodings import encode_text
@@ -29,7 +29,7 @@ ENCODINGS = (
     "byte_stream_split",
 )
 
-_CODECS = ("snappy", "zstd", "gzip", "lz4", "none")
+Codec = Literal["snappy", "zstd", "gzip", "lz4", "none"]
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,12 @@ class ArchiveSink(Sink):
 
     kind: ClassVar[str] = "archive"
     _: KW_ONLY
-    compression: str = "none"
+    compression: Literal["none", "zstd"] = "none"
     separator: str | bytes = ""
     file_bytes: int = 256 * 2**20
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self.kind, "compression", self.compression, ("none", "zstd"))
         above_zero(self.kind, "file_bytes", self.file_bytes)
 
     @property
@@ -181,7 +180,7 @@ class ColumnarSink(Sink):
 
     has_transforms: ClassVar[bool] = False  # whether it may be partitioned by a transform of a column
     _: KW_ONLY
-    compression: str = "snappy"
+    compression: Codec = "snappy"
     row_group_bytes: int = 64 * 2**20
     file_bytes: int = 1 * 2**30
     audit: Sequence[str] = ()
@@ -191,7 +190,7 @@ class ColumnarSink(Sink):
     sort_by: Sequence[str] = ()
     encodings: Mapping[str, str] = field(default_factory=dict)
     codecs: Mapping[str, str] = field(default_factory=dict)
-    schema: str = "fail"
+    schema: Literal["fail", "add_columns"] = "fail"
     case_sensitive: bool = True
 
     def __post_init__(self) -> None:
@@ -204,12 +203,10 @@ class ColumnarSink(Sink):
             msg = f"{self.kind}: path_columns has {taken[0]}, which is an audit column; leave it out"
             raise OptionsError(msg)
         _ = self.partitions
-        one_of(self.kind, "compression", self.compression, _CODECS)
         for column, codec in self.codecs.items():
-            one_of(self.kind, f"codecs of {column}", codec, _CODECS)
+            one_of(self.kind, f"codecs of {column}", codec, get_args(Codec))
         for column, encoding in self.encodings.items():
             one_of(self.kind, f"encodings of {column}", encoding, ENCODINGS)
-        one_of(self.kind, "schema", self.schema, ("fail", "add_columns"))
         for name in ("row_group_bytes", "file_bytes", "max_partitions"):
             above_zero(self.kind, name, getattr(self, name))
 

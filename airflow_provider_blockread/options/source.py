@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import TimePattern
-from airflow_provider_blockread.options.plan import above_zero, one_of
+from airflow_provider_blockread.options.plan import above_zero
 from airflow_provider_blockread.options.values import Value, is_template
 
 #: Placeholders for a file's name in the name of its done-marker: the whole name, or the part before its last dot.
@@ -54,7 +54,7 @@ class FileSource(Value):
     done_marker: str | None = None
     time_pattern: str | None = None
     time_zone: str = "UTC"
-    follow_links: str = "inside"
+    follow_links: Literal["inside", "anywhere"] = "inside"
     redirect_hosts: Sequence[str] = ()
     identity: str = "version"
     conn_id: str | Mapping[str, str] | None = None
@@ -76,7 +76,6 @@ class FileSource(Value):
             raise OptionsError(msg)
         self._check_depth()
         self._check_sizes()
-        one_of(self.kind, "follow_links", self.follow_links, ("inside", "anywhere"))
         self._check_hosts()
         if self.done_marker is not None and not is_template(self.done_marker):
             _check_marker(self.done_marker)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError
@@ -35,11 +35,10 @@ class FileTableSink(ColumnarSink):
     """
 
     _: KW_ONLY
-    on_rewritten: str = "fail"
+    on_rewritten: Literal["fail", "delete_rows"] = "fail"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(self.kind, "on_rewritten", self.on_rewritten, ("fail", "delete_rows"))
         if self.deletes_rows and "_window" not in self.audit_columns:
             msg = f"{self.kind}: on_rewritten='delete_rows' needs the column _window; add it to audit"
             raise OptionsError(msg)

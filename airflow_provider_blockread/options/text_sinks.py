@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.parsing.encodings import encode_text
-from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.sinks import Sink
 
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst"}  # of compressed text
@@ -24,14 +23,9 @@ class LineSink(Sink):
 
     ending: ClassVar[str]  # of the names of plain files
     _: KW_ONLY
-    compression: str = "none"
-    per: str = "task"
+    compression: Literal["none", "gzip", "bzip2", "xz", "zstd"] = "none"
+    per: Literal["task", "group", "block"] = "task"
     log: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of(self.kind, "compression", self.compression, ("none", *_SUFFIXES))
-        one_of(self.kind, "per", self.per, ("task", "group", "block"))
 
     @property
     def suffix(self) -> str:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Literal
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
 
 #: The default of `files`: the source is listed. None, by contrast, is a list that upstream failed to make.
@@ -25,11 +24,10 @@ class FileList(Value):
     kind: ClassVar[str] = "file_list"
     uri: str
     _: KW_ONLY
-    format: str = "auto"
+    format: Literal["auto", "text", "json_lines"] = "auto"
     conn_id: str | None = None
 
     def __post_init__(self) -> None:
-        one_of(self.kind, "format", self.format, ("auto", "text", "json_lines"))
         if not self.uri.strip():
             msg = "file_list: uri must name the file that lists the paths"
             raise OptionsError(msg)

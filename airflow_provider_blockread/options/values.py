@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from airflow_provider_blockread.errors import OptionsError
 
@@ -37,7 +37,7 @@ class Value:
     kind: ClassVar[str] = ""
 
     def __new__(cls, *values: object, **options: object) -> Self:
-        """Refuse options of a wrong type that Python would silently misread, such as `"false"` as true.
+        """Refuse a word that is not among an option's words, and types that Python would misread, as `"false"` as true.
 
         Raises:
             OptionsError: with the option's name.
@@ -46,8 +46,9 @@ class Value:
         positional = [f.name for f in fields if f.init and not f.kw_only]
         hints = _hints(cls)
         for name, value in {**dict(zip(positional, values, strict=False)), **options}.items():
-            if name in hints and (wanted := misfit(value, hints[name])):
-                said = repr(value) if hints[name] is bool else f"a value of type {type(value).__name__}"
+            if name in hints and (wanted := _misfit(value, hints[name])):
+                is_word = hints[name] is bool or get_origin(hints[name]) is Literal
+                said = repr(value) if is_word else f"a value of type {type(value).__name__}"
                 way = f"; write [{value!r}]" if isinstance(value, str) and wanted == _WORDS[Sequence] else ""
                 msg = f"{cls.kind}: {name} must be {wanted}, not {said}{way}"
                 raise OptionsError(msg)
@@ -69,14 +70,12 @@ class Value:
         Raises:
             OptionsError: when a boolean option is rendered to text other than true or false.
         """
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        rendered = {f.name: _render(getattr(self, f.name), render) for f in fields}
-        flags = {name: _truth(name, text) for name, text in rendered.items() if self._is_flag(name, text)}
-        return type(self)(**rendered | flags)
-
-    @classmethod
-    def _is_flag(cls, name: str, value: object) -> bool:
-        return isinstance(value, str) and _hints(cls).get(name) is bool
+        hints, rendered = _hints(type(self)), {}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            value = _render(getattr(self, field.name), render)
+            is_flag = isinstance(value, str) and hints[field.name] is bool
+            rendered[field.name] = _truth(field.name, value) if is_flag else value
+        return type(self)(**rendered)
 
 
 def is_template(text: str) -> bool:
@@ -84,7 +83,7 @@ def is_template(text: str) -> bool:
     return "{{" in text or "{%" in text
 
 
-def misfit(value: object, hint: object) -> str:
+def _misfit(value: object, hint: object) -> str:
     """Return what a value must be to fit a type hint, in words; an empty string if it fits, or is not checked.
 
     Numbers are not checked here: options check their ranges themselves.
@@ -100,11 +99,15 @@ def _word(hint: Any) -> str | None:  # noqa: ANN401 - any hint of a field
     """Return a type in words (an empty string for None), or None for types that are not checked."""
     if isinstance(hint, type) and issubclass(hint, Value):
         return f"a {hint.__name__}"
+    if get_origin(hint) is Literal:
+        return f"one of {', '.join(get_args(hint))}"
     return _WORDS.get(get_origin(hint) or hint)
 
 
 def _is_of(value: object, hint: Any) -> bool:  # noqa: ANN401 - as above
     kind = get_origin(hint) or hint
+    if kind is Literal:
+        return value in get_args(hint)
     if kind is Sequence:
         return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
     if kind is bool and isinstance(value, str):
@@ -116,6 +119,11 @@ def _hints(cls: type[Value]) -> dict[str, Any]:
     if cls not in _HINTS:
         _HINTS[cls] = get_type_hints(cls)
     return _HINTS[cls]
+
+
+def choices_of(cls: type[Value], option: str) -> tuple[str, ...]:
+    """Return the words that an option accepts."""
+    return get_args(_hints(cls)[option])
 
 
 def from_json(data: Mapping[str, Any]) -> Value:
@@ -167,7 +175,7 @@ def parse_options(cls: type[V], texts: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         OptionsError: when a text is not of its option's type.
     """
-    hints = get_type_hints(cls)
+    hints = _hints(cls)
     return {name: _from_text(name, text, hints.get(name, str)) for name, text in texts.items()}
 
 

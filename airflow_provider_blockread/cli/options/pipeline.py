@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import click
 
@@ -130,7 +131,7 @@ class ReadOptions(WriteOptions):
     function: str | None = None
     dataframe_function: str | None = None
     sql: str | None = None
-    scope: str = "window"
+    scope: Literal["window", "group"] = "window"
     on_bad_record: str = "fail"
 
     def generation(self, record_format: FormatOption) -> GenerationOptions:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import click
 
 from airflow_provider_blockread.cli.options.shared import option_group
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import Limits, Selection, nanoseconds, parse_size, parse_time, utc_text
+from airflow_provider_blockread.options.values import choices_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,15 +20,15 @@ class Selecting:
     """The options that select the files of a window."""
 
     interval: str | None
-    order: str
-    late: str
+    order: Literal["oldest", "newest"]
+    late: Literal["next", "reopen", "report"]
     start_from: str | None
     max_age: str | None
     max_files: int | None
     max_bytes: str | None
     max_blocks: int | None
-    on_modified: str
-    on_untimed: str
+    on_modified: Literal["ignore", "add", "fail"]
+    on_untimed: Literal["ignore", "fail"]
 
     @property
     def bounds(self) -> tuple[datetime, datetime] | None:
@@ -78,21 +79,22 @@ class Selecting:
         )
 
 
-def _words(name: str, words: list[str], text: str) -> Callable[[Any], Any]:
+def _words(name: str, text: str) -> Callable[[Any], Any]:
+    words = choices_of(Selection, name.removeprefix("--").replace("-", "_"))
     return click.option(name, default=words[0], show_default=True, type=click.Choice(words), help=text)
 
 
 #: The options of `Selecting`.
 selecting_options = option_group(
-    _words("--on-untimed", ["ignore", "fail"], "Files without a time, where one is needed."),
-    _words("--on-modified", ["ignore", "add", "fail"], "New versions of files already taken."),
+    _words("--on-untimed", "Files without a time, where one is needed."),
+    _words("--on-modified", "New versions of files already taken."),
     click.option("--max-blocks", type=click.IntRange(min=1), help="Most blocks of a window."),
     click.option("--max-bytes", metavar="SIZE", help="Most bytes of a window, such as 10GiB."),
     click.option("--max-files", type=click.IntRange(min=1), help="Most files of a window."),
     click.option("--max-age", metavar="DURATION", help="Leave out files older than this, such as 36h or 7d."),
     click.option("--start-from", metavar="TIME", help="Leave out files older than this time."),
-    _words("--late", ["next", "reopen", "report"], "Files that arrive after their interval was planned."),
-    _words("--order", ["oldest", "newest"], "Which files a window takes first."),
+    _words("--late", "Files that arrive after their interval was planned."),
+    _words("--order", "Which files a window takes first."),
     click.option(
         "--interval",
         metavar="START/END",

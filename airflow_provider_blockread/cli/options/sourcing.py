@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import click
 
@@ -28,7 +29,7 @@ class Sourcing:
     done_marker: str | None
     time_pattern: str | None
     time_zone: str
-    follow_links: str
+    follow_links: Literal["inside", "anywhere"]
     redirect_host: tuple[str, ...]
 
     def feed_name(self, env: Environment, given: str | None) -> str:
