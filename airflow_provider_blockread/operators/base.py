@@ -14,7 +14,7 @@ from airflow_provider_blockread.operators.reports.observing import AirflowObserv
 from airflow_provider_blockread.operators.reports.summaries import Rows, as_table
 from airflow_provider_blockread.operators.run_identity import RunIdentity
 from airflow_provider_blockread.options import FileSource, Sink, SparkJob, Value
-from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.checks import one_of
 from airflow_provider_blockread.options.values import is_template
 
 if TYPE_CHECKING:

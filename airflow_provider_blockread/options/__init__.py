@@ -5,7 +5,6 @@ Standard library only: the DAG processor imports this at every parse. Sizes are 
 
 from __future__ import annotations
 
-from airflow_provider_blockread.options.bounds import Bounds
 from airflow_provider_blockread.options.formats import (
     FORMATS,
     Csv,
@@ -42,12 +41,12 @@ from airflow_provider_blockread.options.plan import Limits, Selection, Splitting
 from airflow_provider_blockread.options.read import MERGED, GenerationOptions, Policies, SparkJob, merging
 from airflow_provider_blockread.options.sink_names import SINKS
 from airflow_provider_blockread.options.sinks import ArchiveSink, ColumnarSink, ParquetSink, Sink
-from airflow_provider_blockread.options.source import FileSource
+from airflow_provider_blockread.options.source import Bounds, FileSource
+from airflow_provider_blockread.options.storage_events import StorageEvents
 from airflow_provider_blockread.options.tables import CustomSink, DeltaSink, IcebergSink, PostgresSink
 from airflow_provider_blockread.options.text_sinks import CsvSink, JsonLinesSink, LineSink, TextSink
 from airflow_provider_blockread.options.upstream import EventFiles, FileList
 from airflow_provider_blockread.options.values import Value, build, from_json, parse
-from airflow_provider_blockread.options.watching import StorageEvents
 
 __all__ = [
     "FORMATS",

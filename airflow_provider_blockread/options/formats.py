@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.checks import import_path, one_of
 from airflow_provider_blockread.options.parsing.encodings import UNIT_BYTES, encode_text, normal_encoding
-from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value
 
 
@@ -261,10 +261,7 @@ class CustomFormat(FormatOption):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        module, _, name = self.path.partition(":")
-        if not module or not name:
-            msg = f"custom: path must read 'package.module:Class', not {self.path!r}"
-            raise OptionsError(msg)
+        import_path(self.kind, self.path, "Class")
 
 
 #: The option class of each format, by the name that users write.

@@ -8,9 +8,9 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.checks import import_path, one_of
 from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
 from airflow_provider_blockread.options.parsing.query import problem_of
-from airflow_provider_blockread.options.plan import one_of
 from airflow_provider_blockread.options.values import Value, is_template
 
 #: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
@@ -53,7 +53,24 @@ class AsRead(FunctionOption):
 
 
 @dataclass(frozen=True)
-class ArrowFunction(FunctionOption):
+class PythonFunction(FunctionOption):
+    """A function by its import path `"package.module:function"` or by its text; `schema` declares what it returns."""
+
+    path: str | FunctionText
+    _: KW_ONLY
+    schema: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.path, str):
+            import_path(self.kind, self.path, "function")
+
+    def __str__(self) -> str:
+        return f"function {self.path}"
+
+
+@dataclass(frozen=True)
+class ArrowFunction(PythonFunction):
     """A function `RecordBatch -> RecordBatch | None`, by its import path `"package.module:function"` or by its text.
 
     `schema` declares what it returns (as `"id long, msg string"`); without it, the first batch decides and the others
@@ -62,16 +79,6 @@ class ArrowFunction(FunctionOption):
 
     kind: ClassVar[str] = "arrow_function"
     rows_out: ClassVar[str] = "counted"
-    path: str | FunctionText
-    _: KW_ONLY
-    schema: str | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_path(self.kind, self.path)
-
-    def __str__(self) -> str:
-        return f"function {self.path}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,23 +99,13 @@ class FrameFunction(FunctionOption):
 
 
 @dataclass(frozen=True)
-class DataFrameFunction(FrameFunction):
+class DataFrameFunction(PythonFunction, FrameFunction):
     """A function `DataFrame -> DataFrame`, by its import path `"package.module:function"` or by its text.
 
     `schema` declares what it returns (as `"id long, msg string"`); without it, any columns and types will do.
     """
 
     kind: ClassVar[str] = "dataframe_function"
-    path: str | FunctionText
-    _: KW_ONLY
-    schema: str | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _check_path(self.kind, self.path)
-
-    def __str__(self) -> str:
-        return f"function {self.path}"
 
 
 @dataclass(frozen=True)
@@ -133,18 +130,12 @@ class Sql(FrameFunction):
 
 def text_of(option: FunctionOption) -> FunctionText | None:
     """Return the text by which an option names its function, or None if it has an import path or no function."""
-    path = option.path if isinstance(option, (ArrowFunction, DataFrameFunction)) else None
+    path = option.path if isinstance(option, PythonFunction) else None
     return path if isinstance(path, FunctionText) else None
 
 
 def with_code(option: FunctionOption, code: FunctionCode | None) -> FunctionOption:
     """Return the option with the code of its function, or the option unchanged if it names no function text."""
-    if isinstance(option, (ArrowFunction, DataFrameFunction)) and isinstance(option.path, FunctionText):
+    if isinstance(option, PythonFunction) and isinstance(option.path, FunctionText):
         return replace(option, path=replace(option.path, code=code))
     return option
-
-
-def _check_path(kind: str, path: str | FunctionText) -> None:
-    if isinstance(path, str) and not all(path.partition(":")[::2]):
-        msg = f"{kind}: path must read 'package.module:function', not {path!r}"
-        raise OptionsError(msg)

@@ -7,34 +7,13 @@ from math import inf
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.checks import above_zero
 from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import parse_duration, parse_time
 from airflow_provider_blockread.options.values import Value, is_template
 
 #: The value of `block_size` with which a size is chosen for each file.
 AUTO = "auto"
-
-
-def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
-    """Refuse a value that is not among the allowed ones.
-
-    Raises:
-        OptionsError: with the option's name and the allowed values.
-    """
-    if value not in allowed:
-        msg = f"{kind}: {name} must be one of {', '.join(allowed)}, not {value!r}"
-        raise OptionsError(msg)
-
-
-def above_zero(kind: str, name: str, value: object) -> None:
-    """Refuse a value that is not a whole number above 0.
-
-    Raises:
-        OptionsError: with the option's name.
-    """
-    if not isinstance(value, int) or value < 1:
-        msg = f"{kind}: {name} must be a whole number above 0, not {value!r}"
-        raise OptionsError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.bounds import Bounds
+from airflow_provider_blockread.options.checks import above_zero
 from airflow_provider_blockread.options.formats import FormatOption, Lines, WholeFile
 from airflow_provider_blockread.options.functions import AsRead, FunctionOption
-from airflow_provider_blockread.options.plan import above_zero
 from airflow_provider_blockread.options.sinks import FILE_COLUMNS, ArchiveSink, ColumnarSink, Sink
+from airflow_provider_blockread.options.source import Bounds
 from airflow_provider_blockread.options.values import Value, from_json
 
 #: The Airflow connection of Spark if none is named.

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Literal, Self, get_args
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.checks import above_zero, one_of
 from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.options.partitions import Partition, distinct, parse_partitions
-from airflow_provider_blockread.options.plan import above_zero, one_of
 from airflow_provider_blockread.options.values import Value, parse
 
 #: Columns that columnar sinks add on request: the row's file and the file's modification time, the number of the block,

@@ -8,14 +8,27 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.checks import above_zero
 from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import TimePattern
-from airflow_provider_blockread.options.plan import above_zero
 from airflow_provider_blockread.options.values import Value, is_template
 
 #: Placeholders for a file's name in the name of its done-marker: the whole name, or the part before its last dot.
 MARKER_PLACES = ("{name}", "{stem}")
 _HOST = re.compile(r"[^\s/:@?#\[\]]+|\[?[0-9A-Fa-f:.]+\]?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds(Value):
+    """Where the links and redirects of a source may lead; a plan passes it to the tasks that read the files.
+
+    Links must lead to a place inside `link_roots` (local roots in canonical form); if it is None, they may lead
+    anywhere. A web server may redirect to itself and to `redirect_hosts`.
+    """
+
+    kind: ClassVar[str] = "bounds"
+    link_roots: Sequence[str] | None = None
+    redirect_hosts: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

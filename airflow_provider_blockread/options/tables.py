@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.checks import import_path, one_of
 from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS, ColumnarSink, Sink
 from airflow_provider_blockread.options.values import parse_options
 
@@ -229,10 +229,7 @@ class CustomSink(Sink):
     def __post_init__(self) -> None:
         for column in self.audit:
             one_of(self.kind, "audit", column, AUDIT_COLUMNS)
-        module, _, name = self.path.partition(":")
-        if not module or not name:
-            msg = f"custom_sink: path must read 'package.module:Class', not {self.path!r}"
-            raise OptionsError(msg)
+        import_path(self.kind, self.path, "Class")
         for option, value in self.options.items():
             for name, text in _texts(option, value):
                 refuse_secret(f"custom_sink: option {option}", name, text)

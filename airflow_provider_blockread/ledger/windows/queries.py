@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.schema.rows import WINDOWS, version_from,
 from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.progress import Progress, windows_progress
-from airflow_provider_blockread.options.plan import one_of
+from airflow_provider_blockread.options.checks import one_of
 
 
 class WindowPart(NamedTuple):

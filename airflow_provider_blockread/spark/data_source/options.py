@@ -21,7 +21,7 @@ from airflow_provider_blockread.options import (
     parse,
     parse_duration,
 )
-from airflow_provider_blockread.options.plan import above_zero, one_of
+from airflow_provider_blockread.options.checks import above_zero, one_of
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 
 NAME = "blockread"

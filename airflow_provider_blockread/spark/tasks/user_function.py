@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import FunctionError, OptionsError
-from airflow_provider_blockread.options import ArrowFunction, AsRead, DataFrameFunction, FunctionOption
+from airflow_provider_blockread.options import ArrowFunction, AsRead, FunctionOption
+from airflow_provider_blockread.options.functions import PythonFunction
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
 from airflow_provider_blockread.spark.tasks.loading import load_function, place_in
@@ -27,7 +28,7 @@ def known_schema(option: FunctionOption, schema: pa.Schema) -> pa.Schema | None:
 
 def declared_schema(option: FunctionOption) -> pa.Schema | None:
     """Return the schema that an option declares for its function's output, or None if it does not declare one."""
-    text = option.schema if isinstance(option, (ArrowFunction, DataFrameFunction)) else None
+    text = option.schema if isinstance(option, PythonFunction) else None
     return None if text is None else parse_schema(text)
 
 

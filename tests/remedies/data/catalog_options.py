@@ -70,9 +70,8 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/formats.py", "needs header=True", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/formats.py", "whole number of bytes", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/formats.py", "must be a multiple", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/formats.py", "'package.module:Class'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/plan.py", "must be one of", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
-    Remedy("options/plan.py", "whole number above 0", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/checks.py", "must be one of", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
+    Remedy("options/checks.py", "whole number above 0", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(
         "options/plan.py", "must be at most max_readers", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
     ),
@@ -116,17 +115,14 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/values.py", "must be name=value", f"{_ARRANGED}::test_from_a_command_line"),
     Remedy("options/tables.py", "leave it out of audit", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "names code", f"{_ICEBERG}::test_code_is_no_option"),
-    Remedy(
-        "options/tables.py",
-        "must read 'package.module:Class'",
-        "tests/sinks/test_custom.py::test_a_path_must_name_a_class_and_options_hold_no_secret",
-    ),
     Remedy("options/tables.py", "must be text", f"{_ICEBERG}::test_a_property_that_is_no_text"),
     Remedy("options/tables.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
     Remedy("options/text_sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/sinks.py", "choose a place beside it", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(
-        "options/functions.py", "'package.module:function'", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
+        "options/checks.py",
+        "'package.module:{}'",
+        f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected",
     ),
     Remedy(
         "options/functions.py", "one query of the view", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"
@@ -220,7 +216,7 @@ OPTIONS_SIDE: list[Entry] = [
         "options/values.py", "unknown escape", f"{OPTIONS}::test_an_option_of_the_command_line_is_taken_when_corrected"
     ),
     Remedy(
-        "options/watching.py",
+        "options/storage_events.py",
         "name a connection by conn_id",
         f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected",
     ),

@@ -1,0 +1,38 @@
+"""Checks that several options share."""
+
+from __future__ import annotations
+
+from airflow_provider_blockread.errors import OptionsError
+
+
+def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Refuse a value that is not among the allowed ones.
+
+    Raises:
+        OptionsError: with the option's name and the allowed values.
+    """
+    if value not in allowed:
+        msg = f"{kind}: {name} must be one of {', '.join(allowed)}, not {value!r}"
+        raise OptionsError(msg)
+
+
+def above_zero(kind: str, name: str, value: object) -> None:
+    """Refuse a value that is not a whole number above 0.
+
+    Raises:
+        OptionsError: with the option's name.
+    """
+    if not isinstance(value, int) or value < 1:
+        msg = f"{kind}: {name} must be a whole number above 0, not {value!r}"
+        raise OptionsError(msg)
+
+
+def import_path(kind: str, path: str, name: str) -> None:
+    """Refuse a path that does not name a module and, after a colon, what `name` says: `Class` or `function`.
+
+    Raises:
+        OptionsError: with the form of such a path.
+    """
+    if not all(path.partition(":")[::2]):
+        msg = f"{kind}: path must read 'package.module:{name}', not {path!r}"
+        raise OptionsError(msg)
