@@ -22,6 +22,7 @@ class FormatOption(Value):
     `"cp1252"`; records are published in UTF-8.
     """
 
+    holds_members: ClassVar[bool] = False  # the files are merged files; those in Parquet are decoded
     compression: Literal["auto", "none", "gzip", "bzip2", "xz", "zstd"] = "auto"
 
     def __post_init__(self) -> None:
@@ -32,11 +33,6 @@ class FormatOption(Value):
     @property
     def reads_empty(self) -> bool:
         """Whether an empty file may hold a record."""
-        return False
-
-    @property
-    def holds_members(self) -> bool:
-        """Whether the files are merged files; those in Parquet are decoded."""
         return False
 
 
@@ -232,6 +228,7 @@ class Members(FormatOption):
     """
 
     kind: ClassVar[str] = "members"
+    holds_members: ClassVar[bool] = True
     compression: Literal["auto", "none", "zstd"] = "auto"
     encoding: str = "utf-8"
 
@@ -242,11 +239,6 @@ class Members(FormatOption):
     @property
     def reads_empty(self) -> bool:
         """True, because all members may be empty."""
-        return True
-
-    @property
-    def holds_members(self) -> bool:
-        """True."""
         return True
 
 

@@ -75,8 +75,9 @@ class GenerationOptions(Value):
     @property
     def task_bytes(self) -> int | None:
         """The bytes that a task reads, or None for an equal share."""
-        sized = self.merges and isinstance(self.sink, (ArchiveSink, ColumnarSink))
-        return self.sink.file_bytes if sized else None  # type: ignore[attr-defined]
+        if self.merges and isinstance(self.sink, (ArchiveSink, ColumnarSink)):
+            return self.sink.file_bytes
+        return None
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

@@ -37,6 +37,7 @@ class Sink(Value):
     """Where records go. `work_uri` (manifests, results, staging) is a folder beside the output, never inside it."""
 
     keeps_files: ClassVar[bool] = True  # readers find the files that tasks write, and not only their rows
+    needs_audit: ClassVar[bool] = True  # rows for which an audit column is not known are refused
     uri: str
     _: KW_ONLY
     work_uri: str | None = None
@@ -87,7 +88,7 @@ class Sink(Value):
     @property
     def work_area(self) -> str:
         """The folder of everything that is not published."""
-        return self.work_uri or self.uri.rstrip("/") + ".blockread"
+        return self.work_uri or f"{(self.folder or self.uri).rstrip('/')}.blockread"
 
     @property
     def suffix(self) -> str:
@@ -114,11 +115,6 @@ class Sink(Value):
         """The audit columns that its files hold."""
         return ()
 
-    @property
-    def needs_audit(self) -> bool:
-        """Whether rows for which an audit column is not known are refused."""
-        return True
-
 
 @dataclass(frozen=True)
 class ArchiveSink(Sink):
@@ -130,6 +126,7 @@ class ArchiveSink(Sink):
     """
 
     kind: ClassVar[str] = "archive"
+    needs_audit: ClassVar[bool] = False  # rows that a function makes are not files, and are archived without a name
     _: KW_ONLY
     compression: Literal["none", "zstd"] = "none"
     separator: str | bytes = ""
@@ -153,11 +150,6 @@ class ArchiveSink(Sink):
     def audit_columns(self) -> tuple[str, ...]:
         """The audit columns with a file's name and its time."""
         return FILE_COLUMNS
-
-    @property
-    def needs_audit(self) -> bool:
-        """False, because rows that a function makes are not files, and are archived without a name."""
-        return False
 
 
 @dataclass(frozen=True)

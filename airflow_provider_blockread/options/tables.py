@@ -137,11 +137,6 @@ class IcebergSink(FileTableSink):
         warehouse = self.catalog_properties.get("warehouse", "")
         return self.location or (warehouse if "/" in warehouse else None)
 
-    @property
-    def work_area(self) -> str:
-        """The folder of everything that is not published."""
-        return self.work_uri or f"{str(self.folder).rstrip('/')}.blockread"
-
 
 @dataclass(frozen=True)
 class PostgresSink(ColumnarSink):
