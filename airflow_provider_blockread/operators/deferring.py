@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_blockread.spark.engines.session import Server
-    from airflow_provider_blockread.steps import Waiting
+    from airflow_provider_blockread.steps import DeferredRead, DeferredScan, Waiting
 
 _LEAST = timedelta(seconds=1)
 
@@ -42,9 +42,10 @@ class DeferrableOperator(SparkOperator):
         Raises:
             OptionsError: when it must be deferred, but cannot be.
         """
-        if not conf.getboolean("operators", "default_deferrable", fallback=False) and not self.deferrable:
-            return False
-        if self.deferrable is False:
+        wanted = self.deferrable
+        if wanted is None:
+            wanted = conf.getboolean("operators", "default_deferrable", fallback=False)
+        if not wanted:
             return False
         try:
             self._check_driver()
@@ -73,13 +74,13 @@ class DeferrableOperator(SparkOperator):
 
         return connect_server(self.spark)
 
-    def work_in_triggerer(self, work: Mapping[str, Any], context: Context) -> NoReturn:
+    def work_in_triggerer(self, context: Context) -> NoReturn:
         """Defer the task until the triggerer's helper process has done its work on a Spark Connect server."""
         from airflow_provider_blockread.triggers.remote_work import RemoteWorkTrigger  # noqa: PLC0415 - needs more
 
         self.log.info("deferred: a helper of the triggerer works on the Spark Connect server %s", self.server())
         trigger = RemoteWorkTrigger(
-            work=work,
+            work=self.work(context),
             spark=self.spark.to_json(),
             source=None if self.source is None else self.source.to_json(),
             sink=None if self.sink is None else self.sink.to_json(),
@@ -87,20 +88,6 @@ class DeferrableOperator(SparkOperator):
             run=self._run,
         )
         self.defer(trigger=trigger, method_name="resume", timeout=self._time_left(context))
-
-    def end_remotely(self, work: Mapping[str, Any], why: str) -> None:
-        """End what the helper's work runs on a Spark Connect server, whether or not the helper is still alive."""
-        from airflow_provider_blockread.steps.watch.remote_work import end_remotely  # noqa: PLC0415 - takes long
-
-        server = self.server()
-        if server is not None:
-            end_remotely(self.environment(), {**work, "server": server.url, "why": why})
-
-    @staticmethod
-    def require(problem: BlockReadError | None) -> None:
-        """Raise the problem, if there is one."""
-        if problem is not None:
-            raise problem
 
     def wait_for(self, waiting: Waiting, context: Context) -> NoReturn:
         """Defer the task until an application has ended."""
@@ -138,7 +125,7 @@ class DeferrableOperator(SparkOperator):
         if next_method == TRIGGER_FAIL_REPR:
             why = str((next_kwargs or {}).get("error", "the trigger failed"))
             try:
-                self.closed_behind(lambda context: self.stop_step(context, why), context)
+                self.closed_behind(lambda context: self._stop_step(context, why), context)
             except Exception as error:  # noqa: BLE001 - the next try fences it in any case
                 self.log.warning("the application could not be stopped: %s", printable(str(error)))
         return super().resume_execution(next_method, next_kwargs, context)
@@ -151,5 +138,19 @@ class DeferrableOperator(SparkOperator):
         """
 
     @abstractmethod
-    def stop_step(self, context: Context, why: str) -> None:
-        """Stop the application that the task waits for."""
+    def deferred(self, context: Context) -> DeferredRead | DeferredScan:
+        """Return the step in its two phases, with an application on a cluster."""
+
+    @abstractmethod
+    def work(self, context: Context) -> Mapping[str, Any]:
+        """Return the work of a helper process, as `RemoteWorkTrigger` takes it."""
+
+    def _stop_step(self, context: Context, why: str) -> None:
+        """Stop the application that the task waits for, also on a server whose helper is no longer alive."""
+        from airflow_provider_blockread.steps.watch.remote_work import end_remotely  # noqa: PLC0415 - takes long
+
+        server = self.server()
+        if server is None:
+            self.deferred(context).stop(why)
+        else:
+            end_remotely(self.environment(), {**self.work(context), "server": server.url, "why": why})

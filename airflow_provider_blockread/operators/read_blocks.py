@@ -66,8 +66,8 @@ class ReadBlocksOperator(DeferrableOperator):
         if not self.defers:
             return self._read(context)
         if self.server() is not None:
-            self.work_in_triggerer(self._work(context), context)
-        return self._outcome(self._deferred(context).start(), context)
+            self.work_in_triggerer(context)
+        return self._outcome(self.deferred(context).start(), context)
 
     def _read(self, context: Context, *, by_helper: bool = False) -> dict[str, Any]:
         from airflow_provider_blockread.steps import read  # noqa: PLC0415 - not at every DAG parse
@@ -93,19 +93,14 @@ class ReadBlocksOperator(DeferrableOperator):
     ) -> dict[str, Any]:
         """Complete the group and return the totals, or defer the task again if another try is needed."""
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
-        if waiting is None:
-            self.require(problem)
-            return self._read(context, by_helper=True)  # finds the group read
-        return self._outcome(self._deferred(context).resume(problem), context)
+        if waiting is not None:
+            return self._outcome(self.deferred(context).resume(problem), context)
+        if problem is not None:
+            raise problem
+        return self._read(context, by_helper=True)  # finds the group read
 
-    def stop_step(self, context: Context, why: str) -> None:
-        """Stop the application that the task waits for."""
-        if self.server() is None:
-            self._deferred(context).stop(why)
-        else:
-            self.end_remotely(self._work(context), why)
-
-    def _work(self, context: Context) -> dict[str, Any]:
+    def work(self, context: Context) -> Mapping[str, Any]:
+        """Return the work of a helper process: the read of the group."""
         code, caller = self._code(), caller_of(context)
         return {
             "ref": dict(self.window),
@@ -122,7 +117,8 @@ class ReadBlocksOperator(DeferrableOperator):
     def _environment(self) -> Environment:
         return replace(self.environment(self.window["feed"]), code=self._code())
 
-    def _deferred(self, context: Context) -> DeferredRead:
+    def deferred(self, context: Context) -> DeferredRead:
+        """Return the read in its two phases."""
         from airflow_provider_blockread.steps import DeferredRead  # noqa: PLC0415 - not at every DAG parse
 
         return DeferredRead(

@@ -39,35 +39,29 @@ class ScanBlocksOperator(DeferrableOperator):
 
         if window_ref(self.window).needs_scan and self.defers:
             if self.server() is not None:
-                self.work_in_triggerer(self._work, context)
-            self._wait_for(self._deferred().start(), context)
+                self.work_in_triggerer(context)
+            self._wait_for(self.deferred(context).start(), context)
         elif scan(self.environment(self.window["feed"]), window_ref(self.window), submitter=self.submitter()):
             return
         self.log.info("nothing to scan: the entry states of the window's blocks are known, or need not be")
 
     def complete_step(self, context: Context, waiting: Waiting | None, problem: BlockReadError | None) -> None:
         """Accept the application's results, or defer the task again if another application is needed."""
-        if waiting is None:
-            self.require(problem)
-            return
-        self._wait_for(self._deferred().resume(waiting, problem), context)
-
-    def stop_step(self, context: Context, why: str) -> None:  # noqa: ARG002 - DeferrableOperator's
-        """Stop the application that the task waits for."""
-        if self.server() is None:
-            self._deferred().stop(why)
-        else:
-            self.end_remotely(self._work, why)
-
-    @property
-    def _work(self) -> dict[str, Any]:
-        return {"ref": dict(self.window), "group": None, "owner": "", "clear_number": 0, "code": None}
+        if waiting is not None:
+            self._wait_for(self.deferred(context).resume(waiting, problem), context)
+        elif problem is not None:
+            raise problem
 
     def _wait_for(self, waiting: Waiting | None, context: Context) -> None:
         if waiting is not None:
             self.wait_for(waiting, context)
 
-    def _deferred(self) -> DeferredScan:
+    def work(self, context: Context) -> Mapping[str, Any]:  # noqa: ARG002 - DeferrableOperator's
+        """Return the work of a helper process: the scan of the window."""
+        return {"ref": dict(self.window), "group": None}
+
+    def deferred(self, context: Context) -> DeferredScan:  # noqa: ARG002 - as above
+        """Return the scan in its two phases."""
         from airflow_provider_blockread.steps import DeferredScan  # noqa: PLC0415 - not at every DAG parse
 
         submitter = cast("DetachedSubmitter", self.submitter())  # as `defers` has made sure

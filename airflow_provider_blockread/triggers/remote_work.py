@@ -23,8 +23,8 @@ class RemoteWorkTrigger(BaseTrigger):
     The helper claims the group for the deferred task, keeps the claim alive and completes it. Another triggerer that
     continues the trigger claims it again with a new epoch, and ends what the previous attempt runs on the server.
 
-    :param work: the window (`ref`), the `group` or None, `owner` and `clear_number` of the task, and the `code` of a
-        function in the DAG's file, or None.
+    :param work: the window (`ref`) and the `group`, or None for a scan; for a group also `owner` and `clear_number` of
+        the task, and the `code` of a function in the DAG's file, or None.
     :param spark: the job's options, as `SparkJob.to_json` writes them.
     :param source: the source with its connections, as JSON.
     :param sink: the sink with its connection, as JSON.
