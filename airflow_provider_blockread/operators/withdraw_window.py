@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_choice
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from airflow_provider_blockread.steps import Environment
     from airflow_provider_blockread.steps.intent import Intent
     from airflow_provider_blockread.steps.upkeep.withdrawing import Withdrawn
+
+    Calls = tuple[Callable[[Environment, Window], Intent], Callable[..., Withdrawn]]
 
 
 class _WithdrawOperator(StepOperator):
@@ -40,16 +44,13 @@ class _WithdrawOperator(StepOperator):
 
         env = self.environment()
         window = get_window(env.ledger, self.window, self.feed)
-        self.intent(env, window).report(env.observer)
-        return self.withdraw(env, window, owner_of(context)).to_json()
+        propose, withdraw = self.calls()
+        propose(env, window).report(env.observer)
+        return withdraw(env, window, who=owner_of(context)).to_json()
 
     @abstractmethod
-    def intent(self, env: Environment, window: Window) -> Intent:
-        """Return what will be done, for the log."""
-
-    @abstractmethod
-    def withdraw(self, env: Environment, window: Window, who: str) -> Withdrawn:
-        """Withdraw the window and return the counts."""
+    def calls(self) -> Calls:
+        """Return what says what will be done, and what does it."""
 
 
 class AbandonWindowOperator(_WithdrawOperator):
@@ -62,17 +63,11 @@ class AbandonWindowOperator(_WithdrawOperator):
     :param feed: its feed, a template; needed if several feeds have a window with this key.
     """
 
-    def intent(self, env: Environment, window: Window) -> Intent:
-        """Return what will be done."""
-        from airflow_provider_blockread.steps.upkeep.withdrawing import propose_abandoning  # noqa: PLC0415
+    def calls(self) -> Calls:
+        """Return what says what will be done, and what does it."""
+        from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning  # noqa: PLC0415
 
-        return propose_abandoning(env, window)
-
-    def withdraw(self, env: Environment, window: Window, who: str) -> Withdrawn:
-        """Abandon the window."""
-        from airflow_provider_blockread.steps.upkeep.withdrawing import abandon  # noqa: PLC0415
-
-        return abandon(env, window, who=who)
+        return propose_abandoning, abandon
 
 
 class UndoWindowOperator(_WithdrawOperator):
@@ -92,14 +87,8 @@ class UndoWindowOperator(_WithdrawOperator):
         require_choice(self.task_id, "files", files, WITHDRAWN_FILES)
         self.files = files
 
-    def intent(self, env: Environment, window: Window) -> Intent:
-        """Return what will be done."""
-        from airflow_provider_blockread.steps.upkeep.withdrawing import propose_undoing  # noqa: PLC0415
+    def calls(self) -> Calls:
+        """Return what says what will be done, and what does it."""
+        from airflow_provider_blockread.steps.upkeep.withdrawing import propose_undoing, undo  # noqa: PLC0415
 
-        return propose_undoing(env, window, files=self.files)
-
-    def withdraw(self, env: Environment, window: Window, who: str) -> Withdrawn:
-        """Remove the output."""
-        from airflow_provider_blockread.steps.upkeep.withdrawing import undo  # noqa: PLC0415
-
-        return undo(env, window, files=self.files, who=who)
+        return partial(propose_undoing, files=self.files), partial(undo, files=self.files)
