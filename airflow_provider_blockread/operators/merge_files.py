@@ -21,6 +21,8 @@ class MergeFilesOperator(SparkOperator, PlanOperator, PublishingOperator):
     It plans, reads and publishes a window in one task. Each file is a member of an archive, or a row: its bytes in the
     column `value`, its name in `_file`, its time in `_modified`. A retry continues where the last try stopped.
 
+    The other options are those of `PlanOperator`.
+
     :param sink: an archive, or a sink with columns; a merged file holds about its `file_bytes`.
     :param spark: where and how Spark applications run.
     :param max_readers: the most Spark tasks that read a window at once.

@@ -10,18 +10,14 @@ from airflow_provider_blockread.operators.planning import PlanOperator
 from airflow_provider_blockread.operators.reports.summaries import plan_summary
 from airflow_provider_blockread.options import (
     AsRead,
-    FileSource,
     FormatOption,
     FunctionOption,
     GenerationOptions,
     Lines,
-    Policies,
-    Selection,
     Sink,
     Splitting,
 )
 from airflow_provider_blockread.options.parsing.sizes import plural
-from airflow_provider_blockread.options.upstream import NO_LIST
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -29,10 +25,8 @@ if TYPE_CHECKING:
 WINDOW_KEY = "window"
 """The XCom key of the window; the return value is the list of its group numbers, since only that can be mapped over."""
 
-
 TITLES_KEY = "titles"
 """The XCom key of a description of each group, the title of its mapped read until the read is done."""
-
 
 _SHOWN = 100  # groups that the log describes
 
@@ -45,51 +39,25 @@ class SplitFilesOperator(PlanOperator):
 
     With `select="interval"`, parsing fails for a DAG whose runs have no data interval.
 
-    :param source: where files land, and which to take.
-    :param sink: where records go.
+    The other options are those of `PlanOperator`.
+
     :param record_format: how bytes become records.
-    :param selection: which of the discovered files the window takes.
     :param splitting: how files are cut and packed; there are never more groups than `[core] max_map_length`.
     :param function: what is done with the records on their way to the sink.
-    :param policies: what happens when something is not as planned.
-    :param feed: the feed's name, a template; default `{dag_id}.{group}`.
-    :param window: the window's key, a template; the default follows from the run (see `run_identity.window_key`).
-    :param group: the pipeline's name within the DAG; default: the task's id.
-    :param files: paths from upstream, instead of listing the source: a list of texts or of objects with a `path`, the
-        same as JSON text, a sensor's result, `FileList` (a file that lists them) or `EventFiles` (of asset events).
-        None, as from a task that returns nothing, fails the plan.
     """
 
     template_fields = (*PlanOperator.template_fields, "record_format", "splitting", "function")
     ui_color = "#cfe8d5"
 
-    def __init__(  # noqa: PLR0913 - keyword-only options
+    def __init__(
         self,
         *,
-        source: FileSource,
-        sink: Sink,
         record_format: FormatOption = Lines(),
-        selection: Selection = Selection(),
         splitting: Splitting = Splitting(),
         function: FunctionOption = AsRead(),
-        policies: Policies = Policies(),
-        feed: str | None = None,
-        window: str | None = None,
-        group: str | None = None,
-        files: Any = NO_LIST,  # noqa: ANN401 - paths in one of several forms, or an XComArg of them
-        **kwargs: Any,  # noqa: ANN401 - BaseOperator's
+        **kwargs: Any,  # noqa: ANN401 - the base class's
     ) -> None:
-        super().__init__(
-            source=source,
-            sink=sink,
-            selection=selection,
-            policies=policies,
-            feed=feed,
-            window=window,
-            group=group,
-            files=files,
-            **kwargs,
-        )
+        super().__init__(**kwargs)
         require_kind(self.task_id, "record_format", record_format, FormatOption)
         require_kind(self.task_id, "splitting", splitting, Splitting)
         require_kind(self.task_id, "function", function, FunctionOption)
