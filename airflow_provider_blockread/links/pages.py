@@ -25,7 +25,7 @@ class WindowLink(BaseOperatorLink):
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:  # noqa: ARG002 - Airflow's
         """Return its address; empty if the task has no window, or the pages do not show the window's ledger."""
-        return window_page(getattr(operator, "ledger_conn_id", None), _window(operator).get("window", ""))
+        return window_page(getattr(operator, "ledger_conn_id", None), window_of(operator).get("window", ""))
 
 
 class OutputLink(WindowLink):
@@ -49,8 +49,8 @@ class SparkLink(BaseOperatorLink):
         return history_page(_application(operator)) if history_page("any") else ""
 
 
-def _window(operator: Any) -> Mapping[str, Any]:  # noqa: ANN401 - one of ours
-    """Return the window's reference, which a plan has once it has run."""
+def window_of(operator: Any) -> Mapping[str, Any]:  # noqa: ANN401 - any
+    """Return the reference of the window that a task plans, reads or publishes; empty if there is none yet."""
     found = getattr(operator, "planned", None) or getattr(operator, "window", None)
     return found if isinstance(found, Mapping) else {}
 
@@ -59,7 +59,7 @@ def _application(operator: Any) -> str:  # noqa: ANN401 - one of ours
     from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
     from airflow_provider_blockread.ledger.windows.generations import list_groups  # noqa: PLC0415
 
-    window = _window(operator)
+    window = window_of(operator)
     if operator.ledger_conn_id == "noop" or window.get("status") != "read":
         return ""
     with closing(LedgerHook(operator.ledger_conn_id).get_conn()) as ledger:

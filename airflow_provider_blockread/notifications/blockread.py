@@ -12,11 +12,12 @@ from airflow.sdk import BaseHook, BaseNotifier
 
 from airflow_provider_blockread.errors import ProofError, RecordError, printable
 from airflow_provider_blockread.links.addresses import window_page, with_host
+from airflow_provider_blockread.links.pages import window_of
 from airflow_provider_blockread.operators.base import FAILED
 from airflow_provider_blockread.operators.publishing import PUBLISHED
 
 if TYPE_CHECKING:
-    from airflow.sdk import Connection, Context
+    from airflow.sdk import Context
 
     from airflow_provider_blockread.steps import Published
 
@@ -47,7 +48,7 @@ class BlockReadNotifier(BaseNotifier):
         """Post what people must know about a task's outcome, if anything."""
         text = self.text(context)
         if text:
-            address = _address(BaseHook.get_connection(self.conn_id))
+            address = BaseHook.get_connection(self.conn_id).password or ""
             with self._logging_refusals():
                 httpx.post(address, json={"text": text}, timeout=_TIMEOUT_S).raise_for_status()
 
@@ -55,7 +56,7 @@ class BlockReadNotifier(BaseNotifier):
         """Post that a DAG run has missed its deadline."""
         run: Mapping[str, Any] = context["dag_run"]  # type: ignore[assignment] # of a deadline: JSON
         text = f"DAG {run['dag_id']} has missed the deadline of its run {run['dag_run_id']}, which is {run['state']}."
-        address = _address(await BaseHook.aget_connection(self.conn_id))
+        address = (await BaseHook.aget_connection(self.conn_id)).password or ""
         with self._logging_refusals():
             async with httpx.AsyncClient(timeout=_TIMEOUT_S) as client:
                 (await client.post(address, json={"text": _harmless(text)})).raise_for_status()
@@ -88,14 +89,9 @@ class BlockReadNotifier(BaseNotifier):
         )
 
 
-def _address(connection: Connection) -> str:
-    return connection.password or ""
-
-
 def _failed(context: Context, error: ProofError | RecordError) -> str:
     task: Any = context["task"]
-    planned = getattr(task, "planned", getattr(task, "window", None))  # here, or by the task that `window` comes from
-    window: Mapping[str, Any] = planned if isinstance(planned, Mapping) else {}
+    window = window_of(task)
     name = f"Window {window['key']} of feed {window['feed']}" if window else f"The window of task {task.task_id}"
     if isinstance(error, ProofError):
         why = _ADDRESS.sub(lambda found: found[0].replace("/", "∕").replace(".", "․"), str(error))  # noqa: RUF001
