@@ -82,7 +82,7 @@ def _option(
     definition: Definition, kind: str | None, arguments: dict[str, Any]
 ) -> tuple[FunctionOption, dict[str, Any]]:
     """Return the function's option, and the arguments of the task group."""
-    cls = _OPTIONS[definition.kind(kind, _OPTIONS)]
+    cls = _OPTIONS[definition.kind(kind)]
     own = {field.name for field in fields(cls)} & arguments.keys()
     others = {name: value for name, value in arguments.items() if name not in own}
     return cls(definition.text, **{name: arguments[name] for name in own}), others

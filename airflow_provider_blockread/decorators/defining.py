@@ -8,7 +8,7 @@ import builtins
 import dis
 import inspect
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import CodeType, FunctionType
@@ -29,20 +29,20 @@ class Definition:
     text: FunctionText
     annotations: str  # of the first parameter and of the return value
 
-    def kind(self, given: str | None, known: Collection[str]) -> str:
+    def kind(self, given: str | None) -> str:
         """Return the kind of the function's argument: the given one, or else the one that the annotations name.
 
         Raises:
             OptionsError: when no kind is given, and the annotations name none or more than one.
         """
-        if given is not None and given not in known:
-            msg = f"function {self.text.name}: kind must be one of {', '.join(known)}, not {given!r}"
+        if given is not None and given not in _KINDS:
+            msg = f"function {self.text.name}: kind must be one of {', '.join(_KINDS)}, not {given!r}"
             raise OptionsError(msg)
-        found = [kind for kind in known if re.search(_KINDS[kind], self.annotations)]
+        found = [kind for kind, pattern in _KINDS.items() if re.search(pattern, self.annotations)]
         if given is None and len(found) != 1:
             msg = (
                 f"function {self.text.name} has annotations that do not say what it takes; annotate its first parameter"
-                f" as RecordBatch or DataFrame (Spark's), or set kind to one of {', '.join(known)}"
+                f" as RecordBatch or DataFrame (Spark's), or set kind to one of {', '.join(_KINDS)}"
             )
             raise OptionsError(msg)
         return given or found[0]
