@@ -1,3 +1,1 @@
-"""The four steps as Airflow operators: thin wrappers around `steps`."""
-
-from __future__ import annotations
+"""The steps of a window, and its upkeep, as Airflow operators: thin wrappers around `steps`."""

@@ -232,11 +232,6 @@ def require_choice(task: str, name: str, value: object, allowed: tuple[str, ...]
         one_of(task, name, value, allowed)
 
 
-def text_or_none(value: object) -> str | None:
-    """Return a rendered template as text, even if Airflow has rendered it to a number; None stays None."""
-    return None if value is None else str(value)
-
-
 def run_identity(context: Context) -> RunIdentity:
     """Return the identity of the context's DAG run, with the map index of its task."""
     run, index = context["dag_run"], getattr(context.get("ti"), "map_index", None)

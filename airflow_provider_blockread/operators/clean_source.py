@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_choice, require_valid
 from airflow_provider_blockread.options import parse_age
 from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS
@@ -71,8 +72,7 @@ class CleanSourceOperator(StepOperator):
         Raises:
             OptionsError: when an option is missing or invalid.
         """
-        from airflow_provider_blockread.errors import OptionsError  # noqa: PLC0415 - not at every DAG parse
-        from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest  # noqa: PLC0415
+        from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest  # noqa: PLC0415 - not at every DAG parse
 
         if self.source is None:
             msg = f"feed {self.feed}: give the source; only its files are cleaned"

@@ -11,7 +11,7 @@ from airflow.sdk.configuration import conf
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.links.pages import WindowLink
-from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_kind, run_identity, text_or_none
+from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_kind, run_identity
 from airflow_provider_blockread.operators.run_identity import feed_name, interval_ns, is_replay, window_key
 from airflow_provider_blockread.operators.timetables import require_intervals
 from airflow_provider_blockread.options import (
@@ -111,9 +111,9 @@ class PlanOperator(StepOperator):
             msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
             raise OptionsError(msg)
         run, select = run_identity(context), self.selection.select
-        feed = feed_name(run, group=self.group, explicit=text_or_none(self.feed))
+        feed = feed_name(run, group=self.group, explicit=self.feed)
         env = self.environment(feed)
-        key = window_key(run, group=self.group, select=select, explicit=text_or_none(self.window))
+        key = window_key(run, group=self.group, select=select, explicit=self.window)
         longest = conf.getint("core", "max_map_length")
         request = PlanRequest(
             feed=feed,

@@ -44,7 +44,7 @@ class RunIdentity:
         return f"{self.dag_id}/{self.run_id}"
 
 
-def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | None = None) -> str:
+def window_key(run: RunIdentity, *, group: str, select: str, explicit: object = None) -> str:
     """Return the key of the window that a run plans; it is the same for every try, and whenever the run is cleared.
 
     The key is the first of these that exists: the explicit key; the run's partition, by date or key; for
@@ -56,14 +56,15 @@ def window_key(run: RunIdentity, *, group: str, select: str, explicit: str | Non
         OptionsError: when the explicit key is blank.
     """
     if explicit is not None:
-        if not explicit.strip():
+        key = str(explicit).strip()  # Airflow may render a template to a number
+        if not key:
             msg = f"{run.dag_id}.{group}: window is blank after rendering; give a key, or leave window out"
             raise OptionsError(msg)
-        return explicit.strip()
+        return key
     return _own_key(run, group, select) + (f"/{run.map_index}" if run.map_index >= 0 else "")
 
 
-def feed_name(run: RunIdentity, *, group: str | None, explicit: str | None = None) -> str:
+def feed_name(run: RunIdentity, *, group: str | None, explicit: object = None) -> str:
     """Return the explicit name of a feed, or a name made of the DAG and the group.
 
     Raises:
@@ -71,10 +72,11 @@ def feed_name(run: RunIdentity, *, group: str | None, explicit: str | None = Non
     """
     if explicit is None:
         return f"{run.dag_id}.{group}"
-    if not explicit.strip():
+    name = str(explicit)  # as above
+    if not name.strip():
         msg = f"{run.dag_id}.{group}: feed is blank after rendering; give a name, or leave feed out"
         raise OptionsError(msg)
-    return explicit
+    return name
 
 
 def _own_key(run: RunIdentity, group: str, select: str) -> str:
@@ -107,4 +109,4 @@ def interval_ns(run: RunIdentity, *, select: str) -> tuple[int, int] | None:
 
 def is_replay(run: RunIdentity, *, select: str) -> bool:
     """Return whether a run may only replay an existing window: a backfill of a feed that selects by arrival."""
-    return run.run_type == "backfill" and select == "arrival"
+    return run.reprocesses and select == "arrival"

@@ -71,8 +71,5 @@ def _instead(dag: DAG) -> str:
     if type(timetable).__name__ != "CronTriggerTimetable":
         return _EXAMPLE
     expression = dag.schedule if isinstance(dag.schedule, str) else _attribute(timetable, "expression")
-    return f'CronDataIntervalTimetable("{expression}", timezone="{_zone(_attribute(timetable, "timezone"))}")'
-
-
-def _zone(timezone: object) -> str:
-    return str(getattr(timezone, "name", timezone))
+    zone = _attribute(timetable, "timezone")
+    return f'CronDataIntervalTimetable("{expression}", timezone="{getattr(zone, "name", zone)}")'

@@ -76,14 +76,20 @@ def _of_found(found: Mapping[str, Any], named: object, log: Callable[[str], None
 
 
 def _of_events(wanted: EventFiles, context: Context, log: Callable[[str], None]) -> list[str] | None:
-    paths: list[str] = []
-    every = [(asset, event) for asset, events in context["triggering_asset_events"].items() for event in events]
     events = [
-        (asset, event) for asset, event in every if wanted.asset in {None, asset.name, getattr(asset, "uri", None)}
+        (asset, event)
+        for asset, of_asset in context["triggering_asset_events"].items()
+        if wanted.asset in {None, asset.name, getattr(asset, "uri", None)}
+        for event in of_asset
     ]
+    if not events:
+        log("no asset event started this run: the source is listed")
+        return None
+    paths: list[str] = []
     for asset, event in events:
         extra = event.extra or {}
-        named = next((part for part in (extra, extra.get("payload")) if _has(part, wanted.key)), None)
+        parts = (part for part in (extra, extra.get("payload")) if isinstance(part, Mapping))
+        named = next((part for part in parts if wanted.key in part), None)
         if named is None:
             msg = (
                 f"an event of asset {asset.name!r} names no paths: its extra has {', '.join(extra) or 'nothing'}, not"
@@ -94,10 +100,4 @@ def _of_events(wanted: EventFiles, context: Context, log: Callable[[str], None])
         if found is None:
             return None
         paths += found
-    if not events:
-        log("no asset event started this run: the source is listed")
-    return paths if events else None
-
-
-def _has(part: object, key: str) -> bool:
-    return isinstance(part, Mapping) and key in part
+    return paths

@@ -1,3 +1,1 @@
 """Tasks that wait for files."""
-
-from __future__ import annotations

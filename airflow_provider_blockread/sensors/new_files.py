@@ -19,10 +19,10 @@ from airflow_provider_blockread.operators.base import (
     require_kind,
     require_valid,
     run_identity,
-    text_or_none,
 )
 from airflow_provider_blockread.operators.run_identity import feed_name, interval_ns, window_key
 from airflow_provider_blockread.options import FileSource, Selection, parse_duration, parse_size
+from airflow_provider_blockread.options.checks import above_zero
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -82,9 +82,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         if group is None and feed is None:
             msg = f"{self.task_id}: give group (the pipeline's group_id in this DAG) or feed"
             raise OptionsError(msg)
-        if not isinstance(min_files, int) or min_files < 1:
-            msg = f"{self.task_id}: min_files must be a whole number above 0, not {min_files!r}"
-            raise OptionsError(msg)
+        above_zero(self.task_id, "min_files", min_files)
         require_kind(self.task_id, "source", source, FileSource)
         require_kind(self.task_id, "selection", selection, Selection)
         if min_bytes:
@@ -116,13 +114,14 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
     def _wait_in_triggerer(self, context: Context) -> Never:
         from airflow_provider_blockread.triggers.new_files import NewFilesTrigger  # noqa: PLC0415 - where it is needed
 
+        longest = self.timeout if self.max_wait is None else self.max_wait.total_seconds()
         self.defer(
             trigger=NewFilesTrigger(
                 query=self.query(context).to_json(),
                 ledger_conn_id=self.ledger_conn_id,
                 run=str(run_identity(context)),
                 poke_interval=self.poke_interval,
-                max_interval=self._longest_wait() if self.exponential_backoff else None,
+                max_interval=longest if self.exponential_backoff else None,
                 silent_fail=self.silent_fail,
             ),
             method_name="execute_complete",
@@ -174,12 +173,12 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         run, select = run_identity(context), self.selection.select
         if self.get_closest_mapped_task_group() is None:
             run = replace(run, map_index=-1)  # the index is the sensor's own: its pipeline is not mapped
-        keyed, window = self.group is not None or self.window is not None, text_or_none(self.window)
-        key = window_key(run, group=self.group or "", select=select, explicit=window) if keyed else None
+        keyed = self.group is not None or self.window is not None
+        key = window_key(run, group=self.group or "", select=select, explicit=self.window) if keyed else None
         if self.feed is None:
             self._require_pipeline(context)
         return NewFilesQuery(
-            feed=feed_name(run, group=self.group, explicit=text_or_none(self.feed)),
+            feed=feed_name(run, group=self.group, explicit=self.feed),
             source=self.source,
             selection=self.selection,
             key=key,
@@ -204,9 +203,6 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
                 f"{self.task_id}: the DAG has no task group or task {self.group!r}; its groups: {known}. Correct group"
             )
             raise OptionsError(msg)
-
-    def _longest_wait(self) -> float:
-        return self.timeout if self.max_wait is None else self.max_wait.total_seconds()
 
     def _first_poke(self, context: Context) -> Any:  # noqa: ANN401 - what was found
         """Return what is there already, or None if the sensor must wait."""
