@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
+from operator import add
 
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
@@ -27,12 +28,7 @@ class Tally:
 
     def plus(self, other: Tally) -> Tally:
         """Return the sum of both tallies."""
-        return Tally(
-            blocks=self.blocks + other.blocks,
-            records=self.records + other.records,
-            bad_records=self.bad_records + other.bad_records,
-            bytes=self.bytes + other.bytes,
-        )
+        return Tally(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,21 +61,19 @@ def commit_summary(done: Published) -> tuple[str, Rows]:
         ("bytes", f"{format_bytes(done.bytes)}, each accounted for"),
         ("records", f"{done.records:,}"),
         ("bad records", f"{done.bad_records:,}"),
-        *([] if done.status == "verified" else [("rows", f"{done.rows:,}, as many as the output's own files count")]),
-        *_unless_zero(
-            ("output files", done.outputs),
-            ("partitions", done.partitions),
-            ("removed", done.removed),
-            ("excluded", done.excluded),
-        ),
-        *([("read in", f"{done.read_seconds:.1f} s of Spark's stages{speed}")] if done.read_seconds else []),
-        *([("table version", done.table_version)] if done.table_version else []),
-        *([("schema changes", done.schema_changes)] if done.schema_changes else []),
-        *([("quarantine", done.quarantine_uri)] if done.quarantine_uri else []),
+        ("rows", "" if done.status == "verified" else f"{done.rows:,}, as many as the output's own files count"),
+        ("output files", _unless_zero(done.outputs)),
+        ("partitions", _unless_zero(done.partitions)),
+        ("removed", _unless_zero(done.removed)),
+        ("excluded", _unless_zero(done.excluded)),
+        ("read in", f"{done.read_seconds:.1f} s of Spark's stages{speed}" if done.read_seconds else ""),
+        ("table version", done.table_version),
+        ("schema changes", done.schema_changes),
+        ("quarantine", done.quarantine_uri),
     ]
     found = f"{done.status}: {plural(done.records, 'record')} of {plural(done.files, 'file')}, every byte accounted for"
     left = f"; {_about(done, done.message)}" if done.message else ""
-    return f"window {done.key!r} of feed {done.feed}: {found}{left}", rows
+    return f"window {done.key!r} of feed {done.feed}: {found}{left}", [row for row in rows if row[1]]
 
 
 def as_table(rows: Rows) -> Iterator[str]:
@@ -93,5 +91,5 @@ def _about(ref: WindowRef | Published, text: str) -> str:
     return text.removeprefix(f"window {ref.window}: ").removeprefix(f"window {ref.window} ")
 
 
-def _unless_zero(*rows: tuple[str, int]) -> Rows:
-    return [(name, f"{count:,}") for name, count in rows if count]
+def _unless_zero(count: int) -> str:
+    return f"{count:,}" if count else ""
