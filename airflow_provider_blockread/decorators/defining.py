@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import FunctionCode, FunctionText
+from airflow_provider_blockread.options.checks import one_of
 
 _KINDS = {"arrow": r"\bRecordBatch\b", "dataframe": r"(?<!pd\.)(?<!pandas\.)(?<!pl\.)(?<!polars\.)\bDataFrame\b"}
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL"}
@@ -35,17 +36,17 @@ class Definition:
         Raises:
             OptionsError: when no kind is given, and the annotations name none or more than one.
         """
-        if given is not None and given not in _KINDS:
-            msg = f"function {self.text.name}: kind must be one of {', '.join(_KINDS)}, not {given!r}"
-            raise OptionsError(msg)
+        if given is not None:
+            one_of(f"function {self.text.name}", "kind", given, tuple(_KINDS))
+            return given
         found = [kind for kind, pattern in _KINDS.items() if re.search(pattern, self.annotations)]
-        if given is None and len(found) != 1:
+        if len(found) != 1:
             msg = (
                 f"function {self.text.name} has annotations that do not say what it takes; annotate its first parameter"
                 f" as RecordBatch or DataFrame (Spark's), or set kind to one of {', '.join(_KINDS)}"
             )
             raise OptionsError(msg)
-        return given or found[0]
+        return found[0]
 
 
 def define(function: Callable[..., Any]) -> Definition:

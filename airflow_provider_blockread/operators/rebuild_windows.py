@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.operators.base import SparkOperator, owner_of, require_choice, require_valid
@@ -131,8 +131,4 @@ def time_of(given: datetime | str | None) -> datetime | None:
     Raises:
         OptionsError: when the text is not a time.
     """
-    if given is None:
-        return None
-    if isinstance(given, datetime):
-        return given if given.tzinfo else given.replace(tzinfo=UTC)
-    return parse_time(given)
+    return None if given is None else parse_time(str(given))

@@ -66,7 +66,6 @@ CATALOG: list[Entry] = [
         "tests/pages/actions/test_excluding.py::test_a_file_is_named_as_people_know_it",
     ),
     Remedy("decorators/__init__.py", "by name", f"{_DECORATED}::test_what_refusals_ask_for"),
-    Remedy("decorators/defining.py", "kind must be one of", f"{_DECORATED}::test_what_refusals_ask_for"),
     Remedy("decorators/defining.py", "do not say what it takes", f"{_DECORATED}::test_what_refusals_ask_for"),
     Remedy("decorators/defining.py", "@blockread: {}", f"{_DECORATED}::test_what_refusals_ask_for"),
     Remedy("hooks/assumed_role.py", "needs botocore", f"{_AIRFLOW}/test_remedies.py::test_what_an_extra_installs"),
