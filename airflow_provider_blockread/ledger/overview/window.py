@@ -101,12 +101,13 @@ class WindowDetail:
     published: OutputSums
     quarantined: OutputSums
     excluded: tuple[WindowExclusion, ...]
+    left_out: int  # files that the requested generation leaves out, or did when it was proven
     replaced: dict[int, int]  # generation -> files of which it reads a newer version
     asked_by: dict[int, str]  # generation -> who requested it with a command over many windows
 
 
 def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
-    """Return what a generation of a window publishes, and what the window leaves out."""
+    """Return what a generation of a window publishes, and what it and the window leave out."""
     seen = exists().where(generations.c.window_id == window, generations.c.number == generation)
     seen = seen.where(generations.c.state.in_(SHOWN_STATES))
     mine = (in_generation(outputs, window, generation), seen)
@@ -114,6 +115,12 @@ def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
     sums = select(outputs.c.kind, func.count(), func.sum(outputs.c.rows), func.sum(outputs.c.size)).where(*mine)
     left = select(*(exclusions.c[name] for name in ("file_id", "path", "reason", "who", "excluded_at")))
     left = left.where(exclusions.c.window_id == window).order_by(exclusions.c.excluded_at, exclusions.c.file_id)
+    number = generations.c.number
+    held = or_(exclusions.c.generation.is_(None), exclusions.c.generation == number)
+    is_open = or_(generations.c.state.in_(("reading", "failed")), generations.c.proven_at.is_(None))
+    count = select(func.count()).join_from(exclusions, generations, exclusions.c.window_id == generations.c.window_id)
+    count = count.where(generations.c.window_id == window, number == generation, held)
+    count = count.where(or_(is_open, exclusions.c.excluded_at <= generations.c.proven_at))
     newer = select(replacements.c.generation, func.count()).where(replacements.c.window_id == window)
     asked = select(request_generations.c.generation, requests.c.who).join(requests)
     asked = asked.where(request_generations.c.window_id == window)
@@ -124,6 +131,7 @@ def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
             published=by_kind.get("output", OutputSums()),
             quarantined=by_kind.get("quarantine", OutputSums()),
             excluded=tuple(WindowExclusion(*row) for row in connection.execute(left.limit(_SHOWN))),
+            left_out=int(connection.scalar(count) or 0),
             replaced={row[0]: row[1] for row in connection.execute(newer.group_by(replacements.c.generation))},
             asked_by={row[0]: row[1] for row in connection.execute(asked)},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_provider_blockread.ledger.model import Generation
+from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.overview.window import WindowDetail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
@@ -68,18 +68,17 @@ def stages_of(row: WindowRow, withdrawn_at: datetime | None = None) -> list[Stag
     return stages + withdrawn
 
 
-def proof_of(row: WindowRow, generation: Generation, detail: WindowDetail) -> list[str]:
+def proof_of(window: Window, generation: Generation, detail: WindowDetail) -> list[str]:
     """Return what the proof of a generation found, as sentences; empty while it is not proven."""
     if generation.state not in _PROVEN or generation.proven_at is None:
         return []
     sums, out = generation.sums, detail.published
-    window = row.window
-    without = f", without {plural(row.excluded, 'file')} left out" if row.excluded else ""
+    without = f", without {plural(detail.left_out, 'file')} left out" if detail.left_out else ""
     borders = max(window.blocks - window.files, 0)
     blocks, at = f" in {plural(window.blocks, 'block')}", plural(borders, "border")
-    if row.excluded:  # how many blocks these files had is written in the plan alone
+    if detail.left_out:  # how many blocks these files had is written in the plan alone
         blocks, at = "", "each border"
-    read = f"{sums.bytes:,} bytes{blocks} of {plural(window.files - row.excluded, 'file')}"
+    read = f"{sums.bytes:,} bytes{blocks} of {plural(window.files - detail.left_out, 'file')}"
     said = [f"Every byte is accounted for: {read}{without}."]
     if borders:
         said.append(f"Neighbouring blocks agree at {at}: no record is lost or read twice there.")

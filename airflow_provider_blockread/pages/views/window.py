@@ -71,6 +71,7 @@ def show(visit: Visit) -> Response:
     viewed = viewing(ledger, row, asked) if asked is not None and is_other else row
     number = viewed.viewed.number if viewed.viewed else newest
     detail = window_detail(ledger, row.window.id, chosen.number if chosen else 0)
+    published = window_detail(ledger, row.window.id, row.current.number) if is_other and row.current else detail
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
     files = window_files(ledger, row.window.id, number, bad=only_bad, after=after, limit=_PAGE + 1)
     bad, bad_note = bad_records(visit.env, detail.outputs, limit=_BAD) if visit.may_read_records else ([], "")
@@ -86,7 +87,7 @@ def show(visit: Visit) -> Response:
         "generations": generations[::-1],
         "chosen": chosen,
         "detail": detail,
-        "proof": proof_of(row, chosen, detail) if chosen else [],
+        "proof": proof_of(row.window, chosen, detail) if chosen else [],
         "files": files[:_PAGE],
         "file_state": state_of,
         "tape": _tape(visit, viewed, state_of),
@@ -97,7 +98,7 @@ def show(visit: Visit) -> Response:
         "bad_files": _numbers(visit, row, number) if bad else {},
         "trouble": trouble,
         "failed_at": _failed_at(visit, trouble, failed),
-        "advice": next_actions(row, detail, name, failed, withdrawal),
+        "advice": next_actions(row, published, name, failed, withdrawal),
         "refused": () if _has_plan(visit, row) else READ_AGAIN,
         "withdrawal": withdrawal,
         "planner": _task(visit, row.window.owner),

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.errors import FileMissingError
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_files
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps import WindowRef
@@ -74,6 +75,30 @@ def test_a_file_that_is_left_out_is_in_no_number(pipe: Pipe) -> None:
     assert "Neighbouring blocks agree at each border" in text
     assert "Read 1 file (8 B) again" in text
     assert "bytes 8 B 8 records" in text
+
+
+def test_what_a_rebuild_leaves_out_was_read_before(pipe: Pipe) -> None:
+    """The page of a generation counts the files that this one left out; the next actions are about what is published."""
+    pipe.run()
+    window = get_window(pipe.env.ledger, "w", pipe.feed)
+    pipe.pass_seconds(60)
+    (pipe.source / "b").unlink()
+    runner = WindowRunner(env=pipe.env, owner="me", job=pipe.job, submitter=pipe.submitter)
+    asked = RebuildRequest(range=WindowRange(window=window.id))
+    with pytest.raises(FileMissingError):
+        rebuild(pipe.env, asked, runner)
+    exclude(pipe.env, window, pipe.uri("b"), reason="tidied up", who="ann")
+    unproven = _said(pipe, f"windows/{window.id}?generation=2")
+    rebuild(pipe.env, asked, runner)
+    first, second = (_said(pipe, f"windows/{window.id}?generation={number}") for number in (1, 2))
+
+    assert "files 2 5 blocks, 1 file left out" in unproven
+    assert "14 bytes in 5 blocks of 2 files." in first
+    assert "files 2 5 blocks bytes 14 B" in first
+    assert "8 bytes of 1 file, without 1 file left out." in second
+    assert "files 2 5 blocks, 1 file left out bytes 8 B" in second
+    assert "Read 1 file (8 B) again and replace 1 output file." in first
+    assert "Read 1 file (8 B) again and replace 1 output file." in second
 
 
 def test_a_newer_version_is_what_a_window_has_read(pipe: Pipe) -> None:
