@@ -34,12 +34,14 @@ from airflow_provider_blockread.ledger.windows.progress import group_progress, r
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_parts
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.describe import describe_group
 from airflow_provider_blockread.steps.plan.replaying import open_ref
 from airflow_provider_blockread.steps.plan.restoring import restore_pruned
 from airflow_provider_blockread.steps.read.inferring import inferred_schema
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.handing_over import require_published
+from airflow_provider_blockread.steps.upkeep.withdrawing import can_go_back
 
 window_argument = click.argument("window", callback=ledger_text)
 _PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose sums are complete
@@ -90,7 +92,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     }
     withdrawal = find_withdrawal(env.ledger, found.id)
     if withdrawal is not None:
-        facts["withdrawn"] = _withdrawn(found, withdrawal)
+        facts["withdrawn"] = _withdrawn(env, found, withdrawal)
     if summary.generation is not None:
         options = GenerationOptions.from_json(summary.generation.options)
         facts["inferred_schema"] = inferred_schema(env, found, options)
@@ -209,10 +211,10 @@ def _shown(facts: Mapping[str, object]) -> dict[str, object]:
     return shown
 
 
-def _withdrawn(window: Window, held: Withdrawal) -> str:
+def _withdrawn(env: Environment, window: Window, held: Withdrawal) -> str:
     done = "finished" if held.finished_at else "not finished: repeat the command"
     text = f"by {held.who}, files {held.files}, {done}"
-    if held.files != "excluded" or window.pruned_at is not None:
+    if held.files != "excluded" or not can_go_back(env, window):
         return text
     return f"{text}; `blockread windows undo {window.id} --files pending` returns them to the feed"
 

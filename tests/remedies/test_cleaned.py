@@ -7,15 +7,18 @@ import shutil
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from airflow_provider_blockread.errors import CleanedError, OptionsError, SourceError
 from airflow_provider_blockread.ledger.windows.generations import start_generation
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.upkeep import cleaning_files
 from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, clean
 from airflow_provider_blockread.storage.stores import Stores
+from tests.pages.visitors import Person, site_of
 from tests.pipeline.make import Pipe
 from tests.remedies.desk import Desk
 
@@ -54,6 +57,23 @@ def test_archived_files_are_brought_back_where_the_ledger_refuses(published: Pip
     desk.carry_out(refused.value)
 
     assert published.run(clear_number=1).generation == 2
+
+
+def test_files_that_were_archived_go_back_once_they_are_restored(published: Pipe, desk: Desk) -> None:
+    """Only then do `undo`, `show` and the window's page offer it."""
+    desk.done(*_archive(published))
+    browser = TestClient(make_app(site_of(published.env, Person())))
+    page = f"/ledgers/main/windows/{get_window(published.env.ledger, 'w').id}"
+    away = [desk.done("windows", "undo", "w", "--dry-run"), browser.get(page).text]
+    desk.refused("windows", "undo", "w", "--files", "pending")
+    desk.done("windows", "undo", "w")
+    away += [desk.done("windows", "show", "w"), browser.get(page).text]
+    desk.done("clean", "--restore", "w")
+    back = [desk.done("windows", "show", "w"), browser.get(page).text]
+    desk.done("windows", "undo", "w", "--files", "pending")
+
+    assert [text for text in away if "--files pending" in text] == []
+    assert [text for text in back if "--files pending" not in text] == []
 
 
 def test_deleted_files_come_from_a_backup(published: Pipe, desk: Desk) -> None:

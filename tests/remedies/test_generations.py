@@ -221,6 +221,7 @@ def test_files_of_a_pruned_window_do_not_go_back(two: Pipe, desk: Desk, *, again
     message = desk.refused("windows", "undo", "w", "--files", "pending")
     assert "let them stay excluded, and read them under another feed name" in message
     desk.done("windows", "undo", "w")
+    assert "--files pending" not in desk.done("windows", "show", "w")
     desk.done("run", str(two.source), "--name", "again", "--output", str(two.out))
 
     assert two.values() == _ALL

@@ -44,8 +44,10 @@ def next_actions(
     row: WindowRow,
     detail: WindowDetail,
     ledger: str,
-    files: Sequence[NamedFile] = (),
-    withdrawal: Withdrawal | None = None,
+    files: Sequence[NamedFile],
+    withdrawal: Withdrawal | None,
+    *,
+    goes_back: bool,
 ) -> list[NextAction]:
     """Return what can be done with a window now; empty if there is nothing left to do.
 
@@ -55,15 +57,16 @@ def next_actions(
         ledger: the address of its ledger, for the commands.
         files: the files that its error names.
         withdrawal: the withdrawal of a window that was given up.
+        goes_back: whether its files may go back to the feed.
     """
     if row.state == "published" and row.shown is not None:
-        found = _published(row, detail)
+        found = _published(row, detail, goes_back=goes_back)
     elif row.state in {"failed", "stalled"}:
         return ways_on(row, ledger, files)
     elif row.state in _GOES_ON:
         found = [NextAction(title="Wait", effect=_wait(row)), *_given_up(row)]
     else:
-        found = _withdrawn(row, withdrawal)
+        found = _withdrawn(row, withdrawal, goes_back=goes_back)
     return [one.with_ledger(ledger) for one in found]
 
 
@@ -134,24 +137,24 @@ def _given_up(row: WindowRow) -> list[NextAction]:
     return [NextAction(title="Give it up", effect=f"Stop here: {fate}.", command=abandon, action="abandon")]
 
 
-def _withdrawn(row: WindowRow, withdrawal: Withdrawal | None) -> list[NextAction]:
+def _withdrawn(row: WindowRow, withdrawal: Withdrawal | None, *, goes_back: bool) -> list[NextAction]:
     undo = f"blockread windows undo {shell_word(row.window.id)} --files"
     if withdrawal is not None and withdrawal.finished_at is None:
         effect = f"{withdrawal.who} gave the window up, and the command has not ended."
         return [NextAction(title="Finish it", effect=effect, command=f"{undo} {shell_word(withdrawal.files)}")]
-    if withdrawal is not None and withdrawal.files == "excluded":
+    if withdrawal is not None and withdrawal.files == "excluded" and goes_back:
         effect = "They are excluded now; a later window of the feed reads them then."
         return [NextAction(title="Give its files back", effect=effect, command=f"{undo} pending")]
     return []
 
 
-def _published(row: WindowRow, detail: WindowDetail) -> list[NextAction]:
+def _published(row: WindowRow, detail: WindowDetail, *, goes_back: bool) -> list[NextAction]:
     window, outs = row.window, plural(detail.published.files, "output file")
     name = shell_word(window.id)
     read = f"{plural(window.files - row.excluded, 'file')} ({format_bytes(row.bytes)})"
-    fate, files = "return to the feed, or are excluded from it", "pending"
-    if window.pruned_at is not None:  # which files it had is forgotten
-        fate, files = "are excluded from the feed", "excluded"
+    fate, files = "are excluded from the feed", "excluded"
+    if goes_back:
+        fate, files = "return to the feed, or are excluded from it", "pending"
     return [
         NextAction(
             title="Rebuild",

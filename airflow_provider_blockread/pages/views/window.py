@@ -34,6 +34,7 @@ from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.plan.restoring import without_plan
+from airflow_provider_blockread.steps.upkeep.withdrawing import can_go_back
 
 _PAGE = 50  # files of a list
 _GROUPS = 100  # listed groups; those that are not done come first
@@ -82,6 +83,7 @@ def show(visit: Visit) -> Response:
     if trouble is not None and is_left_out(failed):
         trouble = trouble.without_advice()
     withdrawal = find_withdrawal(ledger, row.window.id)
+    goes_back = row.state in {"published", "abandoned"} and can_go_back(visit.env, row.window)
     values = {
         "row": viewed,
         "generations": generations[::-1],
@@ -98,7 +100,7 @@ def show(visit: Visit) -> Response:
         "bad_files": _numbers(visit, row, number) if bad else {},
         "trouble": trouble,
         "failed_at": _failed_at(visit, trouble, failed),
-        "advice": next_actions(row, published, name, failed, withdrawal),
+        "advice": next_actions(row, published, name, failed, withdrawal, goes_back=goes_back),
         "refused": () if _has_plan(visit, row) else READ_AGAIN,
         "withdrawal": withdrawal,
         "planner": _task(visit, row.window.owner),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from airflow_provider_blockread.errors import PrunedError, StateError
+from airflow_provider_blockread.errors import ConflictError, PrunedError
+from airflow_provider_blockread.ledger.files.cleaned import count_away
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES
 from airflow_provider_blockread.ledger.upkeep.withdrawing import (
@@ -175,13 +176,13 @@ def _stays_excluded(env: Environment, window: Window, files: str | None) -> tupl
     )
 
 
-def _can_go_back(env: Environment, window: Window) -> bool:
-    """Return whether the files of a window that is undone may go back to the feed: pruning forgets which they are."""
+def can_go_back(env: Environment, window: Window) -> bool:
+    """Return whether the files of a window that is undone may go back to the feed, as far as the ledger knows."""
     try:
         check_undoing(env.ledger, window.id, files="pending")
-    except (PrunedError, StateError):
+    except (ConflictError, PrunedError):
         return False
-    return True
+    return not count_away(env.ledger, window.id)
 
 
 def _given_back(env: Environment, window: Window) -> Window:
@@ -195,7 +196,7 @@ def _given_back(env: Environment, window: Window) -> Window:
 def _files(env: Environment, window: Window, fate: str) -> str:
     it, they, then = _FATES[fate]
     verb = it if window.files == 1 else they
-    returns = " (--files pending gives it back)" if fate == "excluded" and _can_go_back(env, window) else ""
+    returns = " (--files pending gives it back)" if fate == "excluded" and can_go_back(env, window) else ""
     return f"its {plural(window.files, 'file')} ({format_bytes(window.bytes)}) {verb} {then}{returns}"
 
 

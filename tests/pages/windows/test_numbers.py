@@ -78,7 +78,7 @@ def test_a_file_that_is_left_out_is_in_no_number(pipe: Pipe) -> None:
 
 
 def test_what_a_rebuild_leaves_out_was_read_before(pipe: Pipe) -> None:
-    """The page of a generation counts the files that this one left out; the next actions are about what is published."""
+    """The page of a generation counts the files that this one left out; actions are about what is published."""
     pipe.run()
     window = get_window(pipe.env.ledger, "w", pipe.feed)
     pipe.pass_seconds(60)
