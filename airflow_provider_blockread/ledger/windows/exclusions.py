@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, func, or_, select
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import ConflictError, SourceError, StateError, shell_word
-from airflow_provider_blockread.ledger.model import Publication
+from airflow_provider_blockread.ledger.model import Publication, Window
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.rows import in_generation
 from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.generations import lock_generation
+from airflow_provider_blockread.ledger.windows.generations import lock_generation, published_generation
 from airflow_provider_blockread.ledger.windows.groups import left_out_by, reopen_generation
 from airflow_provider_blockread.ledger.windows.parts import leave_part_out
 
@@ -84,16 +85,24 @@ def excluded_files(ledger: Ledger, window_id: str, generation: int | None = None
         return list(connection.scalars(left_out_by(window_id, generation)))
 
 
-def excluded_sums(ledger: Ledger, window_id: str) -> tuple[int, int]:
-    """Return how many files a window leaves out for good, and how many bytes of them, as far as their rows are kept."""
+def without_excluded(ledger: Ledger, window: Window, generation: int | None = None) -> Window:
+    """Return a window with the number and bytes of the files that it does not leave out.
+
+    What is published of it has these bytes, even if the ledger no longer knows the files. With a generation that is to
+    replace what is published, files that only this one leaves out are missing, too.
+    """
     part = and_(parts.c.window_id == exclusions.c.window_id, parts.c.file_id == exclusions.c.file_id)
     held = func.coalesce(parts.c.part_end - parts.c.part_start, files.c.size)
-    query = select(func.count(), func.coalesce(func.sum(held), 0)).select_from(exclusions)
+    query = select(exclusions.c.generation, func.count(), func.coalesce(func.sum(held), 0)).select_from(exclusions)
     query = query.outerjoin(files, files.c.id == exclusions.c.file_id).outerjoin(parts, part)
-    mine = (exclusions.c.window_id == window_id, exclusions.c.generation.is_(None))
+    mine = query.where(exclusions.c.window_id == window.id).group_by(exclusions.c.generation)
     with ledger.reading() as connection:
-        count, size = connection.execute(query.where(*mine)).one()
-    return int(count), int(size)
+        sums = {number: (int(count), int(size)) for number, count, size in connection.execute(mine)}
+    count, size = sums.get(None, (0, 0))
+    own_count, own_size = (0, 0) if generation is None else sums.get(generation, (0, 0))
+    shown = published_generation(ledger, window.id)
+    left = max(window.bytes - size, 0) if shown is None else shown.sums.bytes
+    return replace(window, files=window.files - count - own_count, bytes=max(left - own_size, 0))
 
 
 class Exclusion(NamedTuple):

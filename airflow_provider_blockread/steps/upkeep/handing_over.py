@@ -12,7 +12,7 @@ from typing import Any
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.requests import finish_request, open_request
-from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
+from airflow_provider_blockread.ledger.windows.exclusions import without_excluded
 from airflow_provider_blockread.ledger.windows.generations import (
     FINISHED,
     latest_generation,
@@ -85,7 +85,7 @@ def propose_reading(env: Environment, window: Window, reading: Reading) -> Inten
     if why:
         return Intent(action="verify", windows=(window_intent(window, why, does=False),))
     number = list_generations(env.ledger, window.id)[-1].number + 1
-    files = window.files - len(excluded_files(env.ledger, window.id))
+    files = without_excluded(env.ledger, window).files
     what = f"{plural(files, 'file')} read and proven again as generation {number}; nothing is written"
     return Intent(action="verify", windows=(window_intent(window, what),))
 

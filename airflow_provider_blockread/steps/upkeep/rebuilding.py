@@ -24,6 +24,7 @@ from airflow_provider_blockread.ledger.upkeep.requests import (
     requested_generations,
     start_requested,
 )
+from airflow_provider_blockread.ledger.windows.exclusions import without_excluded
 from airflow_provider_blockread.ledger.windows.generations import (
     latest_generation,
     list_generations,
@@ -197,8 +198,9 @@ def _intent(env: Environment, window: Window, mine: Generation | None, files: Fi
     chosen = None if files is None else choose(env, window, shown, files)
     if files is not None and chosen is not None and not chosen.files and not resumed:
         return _forgotten(env, window, shown, files)
+    read = without_excluded(env.ledger, window, number)
     what = (
-        f"{describe_groups(window, chosen)} as generation {number}, which replaces generation {shown.number}"
+        f"{describe_groups(read, chosen)} as generation {number}, which replaces generation {shown.number}"
         f" ({plural(shown.sums.rows, 'row')}) when proven"
     )
     warnings = [] if chosen is None else list(foreseen_failures(env, window, chosen))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from airflow_provider_blockread.errors import ConflictError, PrunedError
 from airflow_provider_blockread.ledger.files.cleaned import count_away
@@ -17,7 +17,7 @@ from airflow_provider_blockread.ledger.upkeep.withdrawing import (
     finish_withdrawal,
     release_files,
 )
-from airflow_provider_blockread.ledger.windows.exclusions import excluded_sums
+from airflow_provider_blockread.ledger.windows.exclusions import without_excluded
 from airflow_provider_blockread.ledger.windows.generations import (
     give_up_generation,
     list_generations,
@@ -58,7 +58,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     Raises:
         StateError: when the window is not open, or is at least partly published and not being rebuilt.
     """
-    window = _given_back(env, window)
+    window = without_excluded(env.ledger, window)
     held = find_withdrawal(env.ledger, window.id)
     if held is not None:
         return _continued(env, "abandon", window, held)
@@ -94,7 +94,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     if files == "pending":
         require_sources(env, window, dry_run=True)
     held = check_undoing(env.ledger, window.id, files=files)
-    window = _given_back(env, window)
+    window = without_excluded(env.ledger, window)
     if held is not None:
         return _continued(env, "undo", window, held, files)
     shown = [found for found in list_generations(env.ledger, window.id) if found.state in SHOWN_STATES]
@@ -183,14 +183,6 @@ def can_go_back(env: Environment, window: Window) -> bool:
     except (ConflictError, PrunedError):
         return False
     return not count_away(env.ledger, window.id)
-
-
-def _given_back(env: Environment, window: Window) -> Window:
-    """Return the window with the files and bytes that a withdrawal moves: those that are left out stay as they are."""
-    files, size = excluded_sums(env.ledger, window.id)
-    shown = published_generation(env.ledger, window.id)
-    left = shown.sums.bytes if shown is not None else max(window.bytes - size, 0)
-    return replace(window, files=window.files - files, bytes=left)
 
 
 def _files(env: Environment, window: Window, fate: str) -> str:

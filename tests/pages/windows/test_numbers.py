@@ -19,7 +19,12 @@ from airflow_provider_blockread.steps.excluding import exclude
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep.handing_over import Reading, propose_reading
-from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
+from airflow_provider_blockread.steps.upkeep.rebuilding import (
+    RebuildRequest,
+    WindowRange,
+    propose_rebuild,
+    rebuild,
+)
 from airflow_provider_blockread.steps.upkeep.withdrawing import propose_abandoning, propose_undoing
 from tests.pages.visitors import Person, site_of
 from tests.pipeline.here import ReadHere
@@ -89,9 +94,15 @@ def test_what_a_rebuild_leaves_out_was_read_before(pipe: Pipe) -> None:
         rebuild(pipe.env, asked, runner)
     exclude(pipe.env, window, pipe.uri("b"), reason="tidied up", who="ann")
     unproven = _said(pipe, f"windows/{window.id}?generation=2")
+    [resumed] = propose_rebuild(pipe.env, asked).windows
+    [restarted] = propose_rebuild(pipe.env, asked, restarts=True).windows
     rebuild(pipe.env, asked, runner)
     first, second = (_said(pipe, f"windows/{window.id}?generation={number}") for number in (1, 2))
+    [again] = propose_reading(pipe.env, window, Reading(action="rebuild")).windows
 
+    assert resumed.what.startswith("1 file (8 B) in 1 group read again as generation 2")
+    assert restarted.what.startswith("2 files (14 B) in 1 group read again as generation 3")
+    assert again.what.startswith("1 file (8 B) in 1 group read again as generation 3")
     assert "files 2 5 blocks, 1 file left out" in unproven
     assert "14 bytes in 5 blocks of 2 files." in first
     assert "files 2 5 blocks bytes 14 B" in first
