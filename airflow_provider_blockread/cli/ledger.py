@@ -17,8 +17,8 @@ from airflow_provider_blockread.cli.terminal.printing import print_json, print_t
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
 from airflow_provider_blockread.ledger.windows.queries import FileRow, feed_counts, list_files
+from airflow_provider_blockread.options import moment
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
-from airflow_provider_blockread.options.parsing.times import moment_of
 
 
 @click.group()
@@ -53,10 +53,16 @@ def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, a
     if as_json:
         print_json([_file_json(row) for row in rows])
         return
-    table = []
-    for row in rows:
-        modified = f"{moment_of(row.version.mtime_ns):%Y-%m-%d %H:%M:%SZ}"
-        table.append((row.version.path, _state(row), format_bytes(row.version.size), modified, row.window))
+    table = [
+        (
+            row.version.path,
+            _state(row),
+            format_bytes(row.version.size),
+            f"{moment(row.version.mtime_ns):%Y-%m-%d %H:%M:%SZ}",
+            row.window,
+        )
+        for row in rows
+    ]
     print_table(("path", "state", "size", "modified", "window"), table)
     counts = feed_counts(env.ledger, feed)
     say(f"{feed}: " + (", ".join(f"{n:,} {name}" for name, n in counts.items()) or "no files"), err=True)

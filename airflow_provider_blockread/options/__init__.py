@@ -31,6 +31,7 @@ from airflow_provider_blockread.options.functions import (
 from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import (
     TimePattern,
+    moment,
     nanoseconds,
     parse_age,
     parse_duration,
@@ -99,6 +100,7 @@ __all__ = [
     "build",
     "from_json",
     "merging",
+    "moment",
     "nanoseconds",
     "parse",
     "parse_age",

@@ -7,7 +7,6 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -19,7 +18,7 @@ from airflow_provider_blockread.errors import (
     SourceError,
     TransientError,
 )
-from airflow_provider_blockread.options import Bounds
+from airflow_provider_blockread.options import Bounds, moment
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.backends.disk_calls import real_path
 from airflow_provider_blockread.storage.backends.shared.errors import as_error
@@ -169,5 +168,5 @@ def _checked(stores: Stores, version: FileVersion, fetch: Fetch) -> Fetch:
 def _describe(version: FileVersion) -> str:
     if version.etag:
         return f"{version.size} bytes, etag {version.etag}"
-    seconds, rest = divmod(version.mtime_ns, 10**9)
-    return f"{version.size} bytes, modified at {datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S}.{rest:09d}Z"
+    time_ns = version.mtime_ns
+    return f"{version.size} bytes, modified at {moment(time_ns):%Y-%m-%d %H:%M:%S}.{time_ns % 10**9:09d}Z"

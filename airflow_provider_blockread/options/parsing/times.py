@@ -18,19 +18,19 @@ _DIGITS = {"Y": r"\d{4}", "m": r"\d\d", "d": r"\d\d", "H": r"\d\d", "M": r"\d\d"
 _ORDERS = ("YmdHMS", "YjHMS")
 
 
-def nanoseconds(moment: datetime) -> int:
+def nanoseconds(time: datetime) -> int:
     """Return an aware time as nanoseconds since the epoch, without rounding."""
-    return (moment - _EPOCH) // timedelta(microseconds=1) * 1000
+    return (time - _EPOCH) // timedelta(microseconds=1) * 1000
 
 
-def moment_of(time_ns: int) -> datetime:
-    """Return nanoseconds since the epoch as a time in UTC, without what is below a microsecond."""
+def moment(time_ns: int) -> datetime:
+    """Return the time in UTC for nanoseconds since the epoch, to the microsecond below."""
     return _EPOCH + timedelta(microseconds=time_ns // 1000)
 
 
-def utc_text(moment: datetime) -> str:
+def utc_text(time: datetime) -> str:
     """Return an aware time as ISO 8601 text in UTC, `2026-11-21T04:00:00Z`."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def parse_time(text: str) -> datetime:

@@ -10,8 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from airflow_provider_blockread.errors import printable
+from airflow_provider_blockread.options import moment
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
-from airflow_provider_blockread.options.parsing.times import moment_of
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _SHORT_ID = 6
@@ -111,13 +111,8 @@ def clock(time: datetime | None) -> str:
 
 
 def at_ns(ns: int | None) -> datetime | None:
-    """Return the time for nanoseconds since 1970, or None if it is out of range."""
-    if ns is None:
-        return None
-    try:
-        return moment_of(ns)
-    except OverflowError:
-        return None
+    """Return the time for nanoseconds since 1970."""
+    return None if ns is None else moment(ns)
 
 
 def short(identity: str) -> str:

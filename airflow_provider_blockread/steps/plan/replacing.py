@@ -23,9 +23,8 @@ from airflow_provider_blockread.ledger.windows.generations import (
 )
 from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, check_versions, record_versions, replaced_by
-from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.options import GenerationOptions, moment
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.options.parsing.times import moment_of
 from airflow_provider_blockread.steps.intent import WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.choosing import Chosen, FileChoice, NewerVersion, choose
@@ -203,5 +202,5 @@ def _refuse_small(
 
 def _describe(version: NewerVersion) -> str:
     found = version.found
-    when = f", of {moment_of(found.mtime_ns):%Y-%m-%d %H:%M:%SZ}" if found.mtime_ns else ""
+    when = f", of {moment(found.mtime_ns):%Y-%m-%d %H:%M:%SZ}" if found.mtime_ns else ""
     return f"{found.path} ({format_bytes(found.size)}{when})"

@@ -12,9 +12,8 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.unread import unread_files
 from airflow_provider_blockread.ledger.windows.planning import find_window
-from airflow_provider_blockread.options import FileSource, Selection, utc_text
+from airflow_provider_blockread.options import FileSource, Selection, moment, utc_text
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
-from airflow_provider_blockread.options.parsing.times import moment_of
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage.listing.files import list_files
@@ -112,7 +111,7 @@ def summed(feed: str, versions: Iterable[FileVersion]) -> FilesFound:
         room += len(version.path)
         if count == len(paths) + 1 and count <= SHOWN and room <= SHOWN_CHARACTERS:
             paths.append(version.path)
-    oldest = None if oldest_ns is None else utc_text(moment_of(oldest_ns))
+    oldest = None if oldest_ns is None else utc_text(moment(oldest_ns))
     return FilesFound(feed=feed, files=count, bytes=size, oldest=oldest, paths=tuple(paths))
 
 
