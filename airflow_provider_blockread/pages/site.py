@@ -6,6 +6,7 @@ single ledger and a visitor who may do everything.
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -44,72 +45,86 @@ class Visitor(Protocol):
         """Return whether actions on the feed's windows are allowed."""
 
 
-class Links(Protocol):
-    """Addresses of Airflow's own pages, and of Spark's; None where there are none."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskId:
+    """A task instance of Airflow; `map_index` is -1 for one that is not mapped."""
 
-    def dag(self, dag: str) -> str | None:
-        """Return the address of a DAG's page."""
+    dag: str
+    run: str
+    task: str
+    map_index: int = -1
 
-    def run(self, dag: str, run: str) -> str | None:
-        """Return the address of a run's page."""
+    @property
+    def of_run(self) -> str:
+        """The name of its run in the ledger."""
+        return f"{self.dag}/{self.run}"
 
-    def task(self, dag: str, run: str, task: str, map_index: int) -> str | None:
-        """Return the address of a task instance's page; `map_index` is -1 for one that is not mapped."""
+    @property
+    def owner(self) -> str:
+        """Its own name in the ledger."""
+        return f"{self.of_run}/{self.task}/{self.map_index}"
 
-    def application(self, application: str) -> str | None:
-        """Return the address of a Spark application that has ended, by its id."""
 
-    def login(self, page: str) -> str | None:
-        """Return the address at which a visitor signs in and then comes to a page, given by its path and query."""
+_TASK = re.compile(r"([^/]+)/(.+)/([^/]+)/(-?\d+)")
+
+
+def task_of(owner: str) -> TaskId | None:
+    """Return the task instance that an owner in the ledger is, or None for a process of the command line."""
+    found = _TASK.fullmatch(owner)
+    return None if found is None else TaskId(dag=found[1], run=found[2], task=found[3], map_index=int(found[4]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Again:
-    """A window to be read again by the tasks of a run: the plan and all tasks after it."""
+    """A window to be read again by the tasks of a run: `task`, which planned it, and all tasks after it."""
 
     window: str
     action: str
-    run: str  # dag_id/run_id
-    task: str  # the task that planned it
-
-    @property
-    def dag(self) -> str:
-        """The id of the run's DAG."""
-        return self.run.partition("/")[0]
-
-    @property
-    def run_id(self) -> str:
-        """The id of the run."""
-        return self.run.partition("/")[2]
+    task: TaskId
 
 
-class Schedules(Protocol):
+class Links:
+    """Addresses of Airflow's own pages, and of Spark's; without Airflow there are none."""
+
+    def dag(self, dag: str) -> str | None:  # noqa: ARG002
+        """Return the address of a DAG's page."""
+        return None
+
+    def run(self, dag: str, run: str) -> str | None:  # noqa: ARG002
+        """Return the address of a run's page."""
+        return None
+
+    def task(self, task: TaskId) -> str | None:  # noqa: ARG002
+        """Return the address of a task instance's page."""
+        return None
+
+    def application(self, application: str) -> str | None:  # noqa: ARG002
+        """Return the address of a Spark application that has ended, by its id."""
+        return None
+
+    def login(self, page: str) -> str | None:  # noqa: ARG002
+        """Return the address at which a visitor signs in and then comes to a page, given by its path and query."""
+        return None
+
+
+class Schedules:
     """When Airflow itself starts runs, and which of them go on; empty without Airflow."""
 
-    def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:
-        """Return, for each DAG with a schedule of times, when its next run begins; None for a paused DAG."""
-
-    def goes_on(self, dag: str, run: str) -> bool:
-        """Return whether a run is there and has not ended."""
-
-
-class NoSchedules:
-    """No schedules: the pages are served without Airflow."""
-
     def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:  # noqa: ARG002
-        """Return an empty mapping."""
+        """Return, for each DAG with a schedule of times, when its next run begins; None for a paused DAG."""
         return {}
 
     def goes_on(self, dag: str, run: str) -> bool:  # noqa: ARG002
-        """Return that no run does."""
+        """Return whether a run is there and has not ended."""
         return False
 
 
-class Tasks(Protocol):
-    """Tasks that can read windows again, since a web server must not run Spark."""
+class Tasks:
+    """Tasks that can read windows again, since a web server must not run Spark; without Airflow there are none."""
 
-    def refusal(self, again: Again) -> str:
+    def refusal(self, again: Again) -> str:  # noqa: ARG002
         """Return why these tasks cannot do it now, or an empty string if they can."""
+        return "These pages run without Airflow"
 
     def clear(self, again: Again, who: str, begin: Callable[[int], object]) -> None:
         """Let them do it after calling `begin` with the clear number that the run will have.
@@ -117,41 +132,6 @@ class Tasks(Protocol):
         Raises:
             HTTPException: 409 when they can no longer do it.
         """
-
-
-class NoTasks:
-    """No tasks: the pages are served without Airflow."""
-
-    def refusal(self, again: Again) -> str:  # noqa: ARG002
-        """Return that there are no tasks."""
-        return "These pages run without Airflow"
-
-    def clear(self, again: Again, who: str, begin: Callable[[int], object]) -> None:
-        """Do nothing."""
-
-
-class NoLinks:
-    """No links: the pages are served without Airflow."""
-
-    def dag(self, dag: str) -> str | None:  # noqa: ARG002
-        """Return None."""
-        return None
-
-    def run(self, dag: str, run: str) -> str | None:  # noqa: ARG002
-        """Return None."""
-        return None
-
-    def task(self, dag: str, run: str, task: str, map_index: int) -> str | None:  # noqa: ARG002
-        """Return None."""
-        return None
-
-    def application(self, application: str) -> str | None:  # noqa: ARG002
-        """Return None."""
-        return None
-
-    def login(self, page: str) -> str | None:  # noqa: ARG002
-        """Return None."""
-        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,8 +152,8 @@ class Site:
 
     ledgers: Mapping[str, Callable[[], Environment]]
     visitor: Callable[[Request], Awaitable[Visitor]]
-    links: Links = field(default_factory=NoLinks)
-    schedules: Schedules = field(default_factory=NoSchedules)
-    tasks: Tasks = field(default_factory=NoTasks)
+    links: Links = field(default_factory=Links)
+    schedules: Schedules = field(default_factory=Schedules)
+    tasks: Tasks = field(default_factory=Tasks)
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
     origins: frozenset[str] = frozenset()

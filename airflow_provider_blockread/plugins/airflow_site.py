@@ -14,7 +14,7 @@ from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.links.addresses import base_path, history_page, shown_ledgers
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.pages.actions.guard import origin_of
-from airflow_provider_blockread.pages.site import Site
+from airflow_provider_blockread.pages.site import Links, Site, TaskId
 from airflow_provider_blockread.plugins.connected_stores import ConnectedAccess, ConnectedStores
 from airflow_provider_blockread.plugins.tasks import AirflowSchedules, AirflowTasks
 from airflow_provider_blockread.plugins.users import airflow_user
@@ -37,7 +37,7 @@ def airflow_site() -> Site:
     )
 
 
-class AirflowLinks:
+class AirflowLinks(Links):
     """Addresses of Airflow's own pages, and of Spark's history server.
 
     Args:
@@ -55,10 +55,10 @@ class AirflowLinks:
         """Return the address of a run's page."""
         return f"{self.dag(dag)}/runs/{quote(run, safe='')}"
 
-    def task(self, dag: str, run: str, task: str, map_index: int) -> str | None:
-        """Return the address of a task instance's page; `map_index` is -1 for one that is not mapped."""
-        mapped = "" if map_index < 0 else f"/mapped/{map_index}"
-        return f"{self.run(dag, run)}/tasks/{quote(task, safe='')}{mapped}"
+    def task(self, task: TaskId) -> str | None:
+        """Return the address of a task instance's page."""
+        mapped = "" if task.map_index < 0 else f"/mapped/{task.map_index}"
+        return f"{self.run(task.dag, task.run)}/tasks/{quote(task.task, safe='')}{mapped}"
 
     def application(self, application: str) -> str | None:
         """Return the address of a Spark application in the history server, if one is configured."""

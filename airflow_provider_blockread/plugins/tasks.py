@@ -14,10 +14,10 @@ from airflow.utils.session import create_session
 from airflow.utils.state import State
 from starlette.exceptions import HTTPException
 
-from airflow_provider_blockread.pages.site import Again
+from airflow_provider_blockread.pages.site import Again, Schedules, Tasks
 
 
-class AirflowSchedules:
+class AirflowSchedules(Schedules):
     """When the scheduler starts runs of DAGs, and which of them go on."""
 
     def next_runs(self, dags: Collection[str]) -> Mapping[str, datetime | None]:
@@ -35,7 +35,7 @@ class AirflowSchedules:
             return any(one.state not in State.finished_dr_states for one in found)
 
 
-class AirflowTasks:
+class AirflowTasks(Tasks):
     """Clears tasks of runs, as Airflow's own pages do, with an entry in its audit log."""
 
     def refusal(self, again: Again) -> str:
@@ -56,23 +56,25 @@ class AirflowTasks:
                 raise HTTPException(409, f"{found}. Nothing was done.")
             run, dag = found
             begin(run.clear_number + 1)
-            tasks = {again.task, *dag.get_task(again.task).get_flat_relative_ids(upstream=False)}
+            first = again.task.task
+            tasks = {first, *dag.get_task(first).get_flat_relative_ids(upstream=False)}
             dag.clear(run_id=run.run_id, task_ids=sorted(tasks), session=session)
             entry = Log(event=f"blockread {again.action}", owner=who, extra=again.window)
-            entry.dag_id, entry.run_id, entry.task_id = run.dag_id, run.run_id, again.task
+            entry.dag_id, entry.run_id, entry.task_id = run.dag_id, run.run_id, first
             session.add(entry)
 
 
 def _found(again: Again, session: Any, *, locked: bool = False) -> str | tuple[DagRun, Any]:  # noqa: ANN401 - a session
     """Return the run and its DAG, or why its tasks cannot be cleared."""
-    run = next(iter(DagRun.find(dag_id=again.dag, run_id=again.run_id, session=session)), None)
+    task = again.task
+    run = next(iter(DagRun.find(dag_id=task.dag, run_id=task.run, session=session)), None)
     if run is None:
-        return f"Run {again.run} is no longer in Airflow"
+        return f"Run {task.of_run} is no longer in Airflow"
     if locked:
         session.refresh(run, with_for_update=True)
     if run.state not in State.finished_dr_states:
-        return f"Run {again.run} is {run.state} and must end first"
+        return f"Run {task.of_run} is {run.state} and must end first"
     dag = DBDagBag().get_dag_for_run(run, session=session)
-    if dag is None or not dag.has_task(again.task):
-        return f"The DAG of run {again.run} has no task {again.task} any more"
+    if dag is None or not dag.has_task(task.task):
+        return f"The DAG of run {task.of_run} has no task {task.task} any more"
     return run, dag

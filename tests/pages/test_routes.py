@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
-from airflow_provider_blockread.pages.site import NoLinks
+from airflow_provider_blockread.pages.site import Links
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.make import FEED, close_empty_window, freeze_window, open_window, pending, plan, version
 from tests.pages.visitors import Person, site_of
@@ -90,7 +90,7 @@ def test_a_form_of_another_origin_is_told_so(client: TestClient, env: Environmen
 def test_who_is_not_signed_in_gets_a_link_that_leads_back(env: Environment) -> None:
     """To the server's login, with the address that was asked for; without a login there is no link."""
 
-    class WithLogin(NoLinks):
+    class WithLogin(Links):
         def login(self, page: str) -> str | None:
             return f"/login?next={quote(page, safe='')}"
 

@@ -10,15 +10,13 @@ from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.window import files_called
 from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.options.upkeep import FILE_STATUSES, WITHDRAWN_FILES
-from airflow_provider_blockread.pages.site import Again, Tasks
+from airflow_provider_blockread.pages.site import Again, Tasks, task_of
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.upkeep.handing_over import Reading, hand_over, propose_reading
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
-
-_OWNER_PARTS = 4  # of a task's name in the ledger: DAG, run, task, map index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +99,10 @@ def _reading(action: str, asked: Asked) -> Reading:
 def _again(action: str, asked: Asked) -> Again | None:
     """Return the tasks that can read the window again, or None if no Airflow run has planned it."""
     run = next((one.run for one in list_generations(asked.env.ledger, asked.window.id) if one.run), None)
-    parts = asked.window.owner.rsplit("/", 2)
-    if run is None or len(asked.window.owner.split("/")) < _OWNER_PARTS or parts[0] != run:
+    task = task_of(asked.window.owner)
+    if task is None or task.of_run != run:
         return None
-    return Again(window=asked.window.id, action=action, run=run, task=parts[1])
+    return Again(window=asked.window.id, action=action, task=task)
 
 
 def _read_again(action: str, title: str, what: str, *fields: Field) -> Action:
@@ -125,7 +123,9 @@ def _read_again(action: str, title: str, what: str, *fields: Field) -> Action:
             return
 
         def begin(clear_number: int) -> object:
-            return hand_over(asked.env, asked.window, reading, who=asked.who, run=again.run, clear_number=clear_number)
+            return hand_over(
+                asked.env, asked.window, reading, who=asked.who, run=again.task.of_run, clear_number=clear_number
+            )
 
         asked.tasks.clear(again, asked.who, begin)
 

@@ -8,8 +8,8 @@ from typing import Any
 from airflow_provider_blockread.errors import shell_word
 from airflow_provider_blockread.ledger.overview.health import Unfinished
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.pages.site import task_of
 
-_TASK_PARTS = 4  # of the name of an owner that is a task: DAG, run, task, map index
 #: The options of commands over many windows, by their names in requests.
 _RANGE = {"feed": "--feed", "since": "--since", "until": "--until", "first_key": "--from", "last_key": "--to"}
 _CHOICE = {"path": "--path", "status": "--status"}
@@ -35,20 +35,15 @@ def run_of(row: WindowRow) -> str | None:
     """Return the Airflow run that works on a window, as `dag_id/run_id`, or None for a window of the command line."""
     if row.generation is not None and row.generation.run:
         return row.generation.run
-    return run_of_task(row.window.owner)
-
-
-def run_of_task(owner: str) -> str | None:
-    """Return the run of an owner that is a task, or None for any other owner."""
-    parts = owner.split("/")
-    return "/".join(parts[:2]) if len(parts) == _TASK_PARTS and parts[-1].removeprefix("-").isdecimal() else None
+    planner = task_of(row.window.owner)
+    return planner.of_run if planner is not None else None
 
 
 def continuing(one: Unfinished, ledger: str) -> str:
     """Return the command that continues an unfinished one; empty if the ledger does not know all of its arguments."""
-    run = run_of_task(str(one.arguments.get("task") or one.who))
-    if run is not None:
-        return clear_command(run)
+    task = task_of(str(one.arguments.get("task") or one.who))
+    if task is not None:
+        return clear_command(task.of_run)
     if one.what == "withdrawal":
         files = shell_word(str(one.arguments["files"]))
         return with_ledger(f"blockread windows undo {shell_word(one.window or '')} --files {files}", ledger)

@@ -6,38 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
-from urllib.parse import urlencode
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.refs import feed_row
 from airflow_provider_blockread.ledger.overview.runs import last_published, windows_of_run
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
-from airflow_provider_blockread.pages.site import FeedRef
+from airflow_provider_blockread.pages.site import FeedRef, TaskId, task_of
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.model import Environment
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AirflowIds:
-    """The ids of a DAG, one of its runs, or a task instance in it; `map_index` is -1 for a task that is not mapped."""
-
-    dag: str
-    run: str
-    task: str
-    map_index: int
-
-    @property
-    def owner(self) -> str:
-        """The name of the task instance in the ledger."""
-        return f"{self.dag}/{self.run}/{self.task}/{self.map_index}"
-
-    @property
-    def query(self) -> str:
-        """The query of an address that names these ids."""
-        index = {"map_index": self.map_index} if self.map_index >= 0 else {}
-        return urlencode({"dag_id": self.dag, "run_id": self.run, "task_id": self.task} | index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +32,14 @@ class RunWindow:
     @property
     def planner(self) -> str:
         """The Airflow task that planned it; empty if there is none."""
-        parts = self.row.window.owner.split("/")
-        return parts[-2] if len(parts) > 3 else ""  # noqa: PLR2004 - dag, run, task, index
+        task = task_of(self.row.window.owner)
+        return task.task if task is not None else ""
 
 
-def airflow_ids(visit: Visit) -> AirflowIds:
-    """Return the ids that the query names; for a task that is not mapped, Airflow leaves its placeholder."""
+def airflow_ids(visit: Visit) -> TaskId:
+    """Return the ids that the query names; where a task is not mapped, Airflow leaves the placeholder of its index."""
     index = visit.asked("map_index")
-    return AirflowIds(
+    return TaskId(
         dag=visit.asked("dag_id"),
         run=visit.asked("run_id"),
         task=visit.asked("task_id"),
@@ -69,11 +47,11 @@ def airflow_ids(visit: Visit) -> AirflowIds:
     )
 
 
-def run_windows(visit: Visit, ids: AirflowIds) -> tuple[list[RunWindow], list[str]]:
+def run_windows(visit: Visit, ids: TaskId) -> tuple[list[RunWindow], list[str]]:
     """Return the run's windows that the visitor may see, and why some ledgers cannot be read."""
 
     def collect(ledger: str, env: Environment) -> Iterator[RunWindow]:
-        for row in windows_of_run(env.ledger, f"{ids.dag}/{ids.run}"):
+        for row in windows_of_run(env.ledger, ids.of_run):
             found = feed_row(env.ledger, row.feed_id)
             if found is None:
                 continue
@@ -86,7 +64,7 @@ def run_windows(visit: Visit, ids: AirflowIds) -> tuple[list[RunWindow], list[st
     return in_ledgers(visit, collect)
 
 
-def may_plan(visit: Visit, ids: AirflowIds) -> bool:
+def may_plan(visit: Visit, ids: TaskId) -> bool:
     """Return whether the run may still plan a window, to a visitor who may see what its DAG reads."""
     reads = FeedRef(ledger="", id=0, name="", dags=frozenset({ids.dag}))
     return visit.may_see(reads) and visit.site.schedules.goes_on(ids.dag, ids.run)

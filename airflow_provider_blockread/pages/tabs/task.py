@@ -8,8 +8,9 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.runs import viewed_groups
+from airflow_provider_blockread.pages.site import TaskId
 from airflow_provider_blockread.pages.tabs.cards import group_card, window_card
-from airflow_provider_blockread.pages.tabs.run_windows import AirflowIds, RunWindow, airflow_ids, may_plan, run_windows
+from airflow_provider_blockread.pages.tabs.run_windows import RunWindow, airflow_ids, may_plan, run_windows
 from airflow_provider_blockread.pages.visit import Visit
 
 
@@ -49,7 +50,7 @@ def _values(visit: Visit) -> dict[str, object]:
     }
 
 
-def _found(windows: list[RunWindow], ids: AirflowIds) -> _Found | None:
+def _found(windows: list[RunWindow], ids: TaskId) -> _Found | None:
     """Return what a task instance works on, by the names of tasks in the ledger, or None.
 
     A task that has not begun is not in any ledger. It works on the window that a task of its own task group has

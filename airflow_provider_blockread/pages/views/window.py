@@ -31,6 +31,7 @@ from airflow_provider_blockread.pages.display.proofs import MOVING, is_being_sca
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
 from airflow_provider_blockread.pages.display.words import whole
+from airflow_provider_blockread.pages.site import task_of
 from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.plan.restoring import without_plan
@@ -42,7 +43,6 @@ _DRAWN = 200  # segments of the strip of files
 _MOST_DRAWN = 20_000  # files that a strip shows
 _BAD = 100  # listed bad records
 _UNREAD = {"reading", "failed"}
-_TASK_PARTS = 4  # of the name of an owner that is a task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,12 +195,11 @@ def _group(visit: Visit, group: Group, now: datetime) -> GroupRow:
 
 def _task(visit: Visit, owner: str) -> tuple[str, str | None]:
     """Return the name of an owner that is a task, and its page's address in Airflow, or else the owner and None."""
-    parts = owner.split("/")
-    if len(parts) != _TASK_PARTS or not parts[-1].removeprefix("-").isdecimal():
+    task = task_of(owner)
+    if task is None:
         return owner, None
-    dag, run, task, index = parts
-    name = task if index == "-1" else f"{task}[{index}]"
-    return name, visit.site.links.task(dag, run, task, int(index))
+    name = task.task if task.map_index < 0 else f"{task.task}[{task.map_index}]"
+    return name, visit.site.links.task(task)
 
 
 def _strip(rows: list[GroupRow], generation: Generation | None, listed: Collection[int]) -> Strip:

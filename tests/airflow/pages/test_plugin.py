@@ -18,6 +18,7 @@ from starlette.testclient import TestClient
 
 from airflow_provider_blockread.get_provider_info import get_provider_info
 from airflow_provider_blockread.links.addresses import PREFIX
+from airflow_provider_blockread.pages.site import TaskId
 from airflow_provider_blockread.plugins.airflow_site import AirflowLinks
 from airflow_provider_blockread.plugins.blockread import BlockReadPlugin, external_views
 from airflow_provider_blockread.plugins.tasks import AirflowSchedules
@@ -46,7 +47,8 @@ def test_views_are_below_the_path_of_airflow(monkeypatch: pytest.MonkeyPatch) ->
     assert {view["href"].partition("?")[0].rpartition("/blockread/")[0] for view in external_views()} == {
         "/team/airflow"
     }
-    assert AirflowLinks("/team/airflow").task("a b", "manual__2026-01-01T00:00:00+00:00", "load.read", 3) == (
+    task = TaskId(dag="a b", run="manual__2026-01-01T00:00:00+00:00", task="load.read", map_index=3)
+    assert AirflowLinks("/team/airflow").task(task) == (
         "/team/airflow/dags/a%20b/runs/manual__2026-01-01T00%3A00%3A00%2B00%3A00/tasks/load.read/mapped/3"
     )
 

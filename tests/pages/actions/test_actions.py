@@ -15,7 +15,7 @@ from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.ledger.windows.groups import claim_group
 from airflow_provider_blockread.pages.app import make_app
-from airflow_provider_blockread.pages.site import Again, NoTasks, Tasks
+from airflow_provider_blockread.pages.site import Again, Tasks
 from airflow_provider_blockread.steps import plan
 from tests.pages.actions.forms import OWN
 from tests.pages.actions.forms import client_of as _client
@@ -26,7 +26,7 @@ from tests.pipeline.make import Pipe
 
 
 @dataclass
-class Cleared:
+class Cleared(Tasks):
     """Tasks that only count how often they were cleared; a run has been cleared twice before."""
 
     why: str = ""
@@ -205,7 +205,7 @@ def test_who_gives_a_rebuild_up_is_recorded(pipe: Pipe) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tasks", "why"), [(NoTasks(), "These pages run without Airflow"), (Cleared("It is running"), "It is running")]
+    ("tasks", "why"), [(Tasks(), "These pages run without Airflow"), (Cleared("It is running"), "It is running")]
 )
 def test_what_no_task_can_read_is_a_command_to_copy(pipe: Pipe, tasks: Tasks, why: str) -> None:
     """The page says why, and neither shows a button nor takes a form that somebody sends all the same."""

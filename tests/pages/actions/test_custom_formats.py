@@ -17,7 +17,7 @@ from airflow_provider_blockread.ledger.windows.queries import get_window, list_f
 from airflow_provider_blockread.options import CustomFormat
 from airflow_provider_blockread.pages.actions.kinds import ACTIONS
 from airflow_provider_blockread.pages.app import make_app
-from airflow_provider_blockread.pages.site import Again
+from airflow_provider_blockread.pages.site import Again, Tasks
 from airflow_provider_blockread.steps import plan
 from tests.pages.visitors import Person, site_of
 from tests.pipeline.here import ReadHere
@@ -26,7 +26,7 @@ from tests.pipeline.make import Pipe
 MODULE = "tests.records.quoted_lines"
 
 
-class Tasks:
+class Clearable(Tasks):
     """Tasks of a run that may be cleared at any time."""
 
     def refusal(self, again: Again) -> str:  # noqa: ARG002
@@ -53,7 +53,7 @@ def test_no_page_and_no_action_loads_a_class_that_the_ledger_names(
     pipe.put({"b": b'b1\n"b2"\n'})
     monkeypatch.delitem(sys.modules, MODULE)
 
-    client = TestClient(make_app(replace(site_of(pipe.env, Person()), tasks=Tasks())))
+    client = TestClient(make_app(replace(site_of(pipe.env, Person()), tasks=Clearable())))
     shown = {row.version.path[-1]: f"/ledgers/main/files/{row.file}" for row in list_files(pipe.env.ledger, pipe.feed)}
     pages = [client.get(f"{page}{part}").text for page in shown.values() for part in ("", "/records?at=3")]
     assert any(re.search("c1", page) for page in pages)
