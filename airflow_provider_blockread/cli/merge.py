@@ -7,8 +7,13 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.pipeline import window_options
-from airflow_provider_blockread.cli.options.shared import ledger_text, parse_pairs
+from airflow_provider_blockread.cli.options.pipeline import (
+    compression_option,
+    gone_options,
+    sink_options,
+    window_options,
+)
+from airflow_provider_blockread.cli.options.shared import parse_pairs
 from airflow_provider_blockread.cli.options.spark import cluster_options
 from airflow_provider_blockread.cli.run import WindowRun
 from airflow_provider_blockread.errors import OptionsError
@@ -16,14 +21,13 @@ from airflow_provider_blockread.options import (
     SINKS,
     ArchiveSink,
     ColumnarSink,
-    GenerationOptions,
     Splitting,
     merging,
     parse_size,
 )
 from airflow_provider_blockread.steps import Environment, PlanRequest
 
-_SINKS = sorted(name for name, sink in SINKS.items() if issubclass(sink, (ArchiveSink, ColumnarSink)))
+_SINKS = [name for name, sink in SINKS.items() if issubclass(sink, (ArchiveSink, ColumnarSink))]
 _POLICIES = ("max_record_bytes", "proof")
 
 
@@ -34,11 +38,7 @@ class MergeOptions(WindowRun):
     target_size: str | None
 
     def request(self, env: Environment) -> PlanRequest:
-        """Return what to plan."""
-        return self.requested(env, self.generation(), Splitting())
-
-    def generation(self) -> GenerationOptions:
-        """Return the options of a generation that merges files.
+        """Return what to plan.
 
         Raises:
             OptionsError: when a policy does not apply to merged files.
@@ -48,21 +48,16 @@ class MergeOptions(WindowRun):
             msg = f"--policy {other[0]} has no meaning for merged files; give {' or '.join(_POLICIES)}, or leave it out"
             raise OptionsError(msg)
         size = {} if self.target_size is None else {"file_bytes": str(parse_size(self.target_size))}
-        return merging(self.sink_of(size), self.policies())
+        return self.requested(env, merging(self.sink_of(size), self.policies()), Splitting())
 
 
 @click.command()
 @window_options
-@click.option(
-    "--output", required=True, metavar="DIR", callback=ledger_text, help="Directory to publish into, or table."
-)
-@click.option("--sink", default="parquet", show_default=True, type=click.Choice(_SINKS))
-@click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable.")
+@sink_options(_SINKS)
 @cluster_options
 @click.option("--target-size", metavar="SIZE", help="Bytes of a merged file, such as 256MiB; default: the sink's.")
-@click.option("--compression", help="Codec of the files that are written; default: the sink's.")
-@click.option("--on-missing", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
-@click.option("--on-changed", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
+@compression_option
+@gone_options
 @click.option(
     "--policy", multiple=True, metavar="KEY=VALUE", help="Another policy: max_record_bytes or proof; repeatable."
 )

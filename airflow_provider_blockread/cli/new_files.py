@@ -8,11 +8,10 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.selecting import Selecting, selecting_options
-from airflow_provider_blockread.cli.options.shared import json_option, ledger_text, open_environment, state_option
+from airflow_provider_blockread.cli.options.shared import json_option, name_option, open_environment, state_option
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, say
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
-from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find_new_files
 
 
@@ -24,19 +23,10 @@ class NewFilesOptions(Sourcing, Selecting):
     state: str | None
     as_json: bool
 
-    def query(self, env: Environment) -> NewFilesQuery:
-        """Return which files to look for."""
-        return NewFilesQuery(
-            feed=self.feed_name(env, self.name),
-            source=self.file_source(),
-            selection=self.selection(),
-            interval_ns=self.interval_ns,
-        )
-
 
 @click.command("new")
 @click.argument("source", nargs=-1, required=True)
-@click.option("--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the only source.")
+@name_option
 @sourcing_options
 @selecting_options
 @state_option
@@ -45,7 +35,13 @@ def new_files(**options: Any) -> None:  # noqa: ANN401 - click passes every opti
     """Show the files of SOURCE that are in no window of the feed. Writes nothing, and reads no file."""
     given = NewFilesOptions(**options)
     env = open_environment(given.state, quiet=given.as_json)
-    found = find_new_files(env, given.query(env))
+    query = NewFilesQuery(
+        feed=given.feed_name(env, given.name),
+        source=given.file_source(),
+        selection=given.selection(),
+        interval_ns=given.interval_ns,
+    )
+    found = find_new_files(env, query)
     if given.as_json:
         print_json(found.to_json())
         return

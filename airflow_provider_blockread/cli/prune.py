@@ -23,15 +23,6 @@ class Pruning(Confirmed):
     feed: str | None
     keep_manifests: bool
 
-    def request(self) -> PruneRequest:
-        """Return which windows to prune.
-
-        Raises:
-            OptionsError: when `--older-than` is not a duration.
-        """
-        seconds = parse_age(self.older_than)
-        return PruneRequest(older_than=seconds, keep=self.keep, feed=self.feed, keep_manifests=self.keep_manifests)
-
 
 @click.command()
 @click.option("--older-than", default="90d", show_default=True, help="Windows published or abandoned before that.")
@@ -43,5 +34,7 @@ def prune(**options: Any) -> None:  # noqa: ANN401 - click passes every option b
     """Drop the detail of old windows and clear the work area. Keeps published output, and takes no file twice."""
     given = Pruning(**options)
     env = open_environment(given.state, quiet=given.as_json)
-    request = given.request()
+    request = PruneRequest(
+        older_than=parse_age(given.older_than), keep=given.keep, feed=given.feed, keep_manifests=given.keep_manifests
+    )
     given.carry_out(propose_pruning(env, request), lambda: prune_windows(env, request))

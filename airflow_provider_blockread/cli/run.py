@@ -14,9 +14,12 @@ from airflow_provider_blockread.cli.options.pipeline import (
     ReadOptions,
     WindowOptions,
     WriteOptions,
+    compression_option,
+    gone_options,
     pipeline_options,
+    sink_options,
 )
-from airflow_provider_blockread.cli.options.shared import ledger_text, open_environment, owner
+from airflow_provider_blockread.cli.options.shared import choice, open_environment, owner
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, terminal
@@ -63,26 +66,15 @@ class RunOptions(Pipeline, ReadOptions, WindowRun):
 
 @click.command()
 @pipeline_options
-@click.option(
-    "--output", required=True, metavar="DIR", callback=ledger_text, help="Directory to publish into, or table."
-)
-@click.option("--sink", default="parquet", show_default=True, type=click.Choice(sorted(SINKS)))
-@click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable.")
+@sink_options(SINKS)
 @spark_options
-@click.option("--compression", help="Codec of the files that are written; default: the sink's.")
+@compression_option
 @click.option("--function", metavar="MODULE:NAME", help="A function RecordBatch -> RecordBatch | None.")
 @click.option("--dataframe-function", metavar="MODULE:NAME", help="A function DataFrame -> DataFrame.")
 @click.option("--sql", metavar="QUERY", help='A query of Spark SQL, as "SELECT ... FROM records WHERE ...".')
-@click.option(
-    "--scope",
-    default="window",
-    show_default=True,
-    type=click.Choice(["window", "group"]),
-    help="What a DataFrame function or query gets at once.",
-)
-@click.option("--on-bad-record", default="fail", show_default=True, type=click.Choice(["fail", "quarantine", "drop"]))
-@click.option("--on-missing", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
-@click.option("--on-changed", default="fail", show_default=True, type=click.Choice(["fail", "exclude"]))
+@choice("--scope", ["window", "group"], "What a DataFrame function or query gets at once.")
+@choice("--on-bad-record", ["fail", "quarantine", "drop"])
+@gone_options
 @click.option(
     "--policy", multiple=True, metavar="KEY=VALUE", help="Another policy, such as max_record_bytes=1000; repeatable."
 )

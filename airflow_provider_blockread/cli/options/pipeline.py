@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,10 +10,13 @@ import click
 
 from airflow_provider_blockread.cli.options.selecting import Selecting, selecting_options
 from airflow_provider_blockread.cli.options.shared import (
+    C,
+    choice,
     format_options,
     json_option,
     ledger_text,
     make_format_option,
+    name_option,
     option_group,
     owner,
     parse_pairs,
@@ -51,24 +54,15 @@ class WindowOptions(Sourcing, Selecting):
     window: str | None
     files_from: str | None
 
-    @property
-    def files(self) -> FileList | None:
-        """The file that lists what to read, or None if SOURCE is listed."""
-        return None if self.files_from is None else FileList(self.files_from)
-
-    def feed(self, env: Environment) -> str:
-        """Return the feed's name."""
-        return self.feed_name(env, self.name)
-
     def requested(self, env: Environment, generation: GenerationOptions, splitting: Splitting) -> PlanRequest:
         """Return what to plan, in one block group, since this process runs a single Spark application."""
         key = self.window if self.window is not None else self.interval_key
         this_run = f"run {env.ledger.now():%Y-%m-%dT%H:%M:%S.%fZ}"
         return PlanRequest(
-            feed=self.feed(env),
+            feed=self.feed_name(env, self.name),
             key=this_run if key is None else key_of_run(env.ledger, key, this_run),
             source=self.file_source(),
-            files=self.files,
+            files=None if self.files_from is None else FileList(self.files_from),
             generation=generation,
             owner=owner(),
             selection=self.selection(),
@@ -160,30 +154,29 @@ class ReadOptions(WriteOptions):
         return AsRead() if self.sql is None else Sql(self.sql, scope=self.scope)
 
 
-_WINDOW = click.option(
-    "--window", metavar="KEY", callback=ledger_text, help="Key of the window; the same key is the same window."
+_window = option_group(
+    json_option,
+    click.option(
+        "--window", metavar="KEY", callback=ledger_text, help="Key of the window; the same key is the same window."
+    ),
+    click.option("--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read a window at once."),
 )
-_MAX_READERS = click.option(
-    "--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read a window at once."
+_source = option_group(
+    click.option(
+        "--files-from",
+        metavar="FILE",
+        help="Read the files below SOURCE that FILE lists, a path a line (.jsonl: JSON), instead of all.",
+    ),
+    sourcing_options,
+    click.argument("source", nargs=-1, required=True),
 )
-_NAME = click.option("--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the only source.")
-_FILES_FROM = click.option(
-    "--files-from",
-    metavar="FILE",
-    help="Read the files below SOURCE that FILE lists, a path a line (.jsonl: JSON), instead of all.",
-)
-_SOURCE = click.argument("source", nargs=-1, required=True)
 
 #: The source and the options of every command that plans a window.
-window_options = option_group(
-    json_option, _WINDOW, _MAX_READERS, state_option, _NAME, selecting_options, _FILES_FROM, sourcing_options, _SOURCE
-)
+window_options = option_group(_window, state_option, name_option, selecting_options, _source)
 
 #: The source and the options shared by `plan` and `run`.
 pipeline_options = option_group(
-    json_option,
-    _WINDOW,
-    _MAX_READERS,
+    _window,
     click.option(
         "--target-minutes",
         type=click.FloatRange(min=0, min_open=True),
@@ -192,10 +185,25 @@ pipeline_options = option_group(
     click.option("--min-readers", type=click.IntRange(min=1), default=1, help="Least tasks for --target-minutes."),
     click.option("--block-size", default="64MiB", show_default=True, help="Bytes, or auto: chosen for each file."),
     state_option,
-    _NAME,
+    name_option,
     selecting_options,
     format_options,
-    _FILES_FROM,
-    sourcing_options,
-    _SOURCE,
+    _source,
 )
+
+#: How files are compressed that `WriteOptions` writes.
+compression_option = click.option("--compression", help="Codec of the files that are written; default: the sink's.")
+
+#: What happens to files that are gone or changed.
+gone_options = option_group(choice("--on-changed", ["fail", "exclude"]), choice("--on-missing", ["fail", "exclude"]))
+
+
+def sink_options(names: Iterable[str]) -> Callable[[C], C]:
+    """Return a decorator that adds the options of where to write; `names` are the sinks that the command has."""
+    return option_group(
+        click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable."),
+        click.option("--sink", default="parquet", show_default=True, type=click.Choice(sorted(names))),
+        click.option(
+            "--output", required=True, metavar="DIR", callback=ledger_text, help="Directory to publish into, or table."
+        ),
+    )

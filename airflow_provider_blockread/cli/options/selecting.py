@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import option_group
+from airflow_provider_blockread.cli.options.shared import C, choice, option_group
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import Limits, Selection, nanoseconds, parse_size, parse_time, utc_text
 from airflow_provider_blockread.options.values import choices_of
@@ -79,22 +79,21 @@ class Selecting:
         )
 
 
-def _words(name: str, text: str) -> Callable[[Any], Any]:
-    words = choices_of(Selection, name.removeprefix("--").replace("-", "_"))
-    return click.option(name, default=words[0], show_default=True, type=click.Choice(words), help=text)
+def _words(option: str, text: str) -> Callable[[C], C]:
+    return choice(f"--{option.replace('_', '-')}", choices_of(Selection, option), text)
 
 
 #: The options of `Selecting`.
 selecting_options = option_group(
-    _words("--on-untimed", "Files without a time, where one is needed."),
-    _words("--on-modified", "New versions of files already taken."),
+    _words("on_untimed", "Files without a time, where one is needed."),
+    _words("on_modified", "New versions of files already taken."),
     click.option("--max-blocks", type=click.IntRange(min=1), help="Most blocks of a window."),
     click.option("--max-bytes", metavar="SIZE", help="Most bytes of a window, such as 10GiB."),
     click.option("--max-files", type=click.IntRange(min=1), help="Most files of a window."),
     click.option("--max-age", metavar="DURATION", help="Leave out files older than this, such as 36h or 7d."),
     click.option("--start-from", metavar="TIME", help="Leave out files older than this time."),
-    _words("--late", "Files that arrive after their interval was planned."),
-    _words("--order", "Which files a window takes first."),
+    _words("late", "Files that arrive after their interval was planned."),
+    _words("order", "Which files a window takes first."),
     click.option(
         "--interval",
         metavar="START/END",

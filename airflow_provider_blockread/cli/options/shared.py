@@ -6,7 +6,7 @@ import dataclasses
 import getpass
 import os
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -59,6 +59,15 @@ def option_group(*options: Callable[[Any], Any]) -> Callable[[C], C]:
     return add
 
 
+def choice(name: str, words: Sequence[str], text: str | None = None) -> Callable[[C], C]:
+    """Return an option that takes one of these words, the first one by default."""
+    return click.option(name, default=words[0], show_default=True, type=click.Choice(words), help=text)
+
+
+#: The feed of a SOURCE.
+name_option = click.option(
+    "--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the only source."
+)
 state_option = click.option(
     "--state",
     envvar="BLOCKREAD_STATE",

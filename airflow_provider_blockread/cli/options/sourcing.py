@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import option_group, require_text
+from airflow_provider_blockread.cli.options.shared import choice, option_group, require_text
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import FileSource, parse_duration
 from airflow_provider_blockread.steps import Environment
@@ -81,13 +81,7 @@ sourcing_options = option_group(
     click.option(
         "--redirect-host", multiple=True, metavar="HOST", help="Another host that a web server may redirect to."
     ),
-    click.option(
-        "--follow-links",
-        type=click.Choice(["inside", "anywhere"]),
-        default="inside",
-        show_default=True,
-        help="Where links may lead: inside SOURCE, or anywhere.",
-    ),
+    choice("--follow-links", ["inside", "anywhere"], "Where links may lead: inside SOURCE, or anywhere."),
     click.option("--time-zone", default="UTC", show_default=True, metavar="ZONE", help="The zone of times in paths."),
     click.option("--time-pattern", metavar="TEXT", help="The time in a path, such as dt=%Y-%m-%d/hr=%H."),
     click.option("--done-marker", metavar="NAME", help="Take files once it exists: {name}.done, or _SUCCESS."),
