@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from airflow_provider_blockread.pages.display.commands import with_ledger
+from airflow_provider_blockread.pages.display.dumps import DumpLine, dump
 
 _OFFSET = re.compile(r" record at byte (\d+) of ")
 _RECORD = re.compile(r"""; the record is (b'(?:[^'\\]|\\.)*'|b"(?:[^"\\]|\\.)*")""")
 _NAMED = re.compile(r"^(\w+Error: )?(feed .{1,200}? )?window [0-9a-f]{16}( group \d+)?: ")  # already shown beside it
 _PLACE = re.compile(r" of (.+) block (\d+) bytes \[\d+, \d+\)")
 _COMMAND = re.compile(r"`(blockread [^`]+)`")
-_WIDTH = 16  # bytes of a line
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByteLine:
-    """Some bytes of a record, as text and in hex."""
-
-    offset: int
-    text: str
-    hex: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +24,7 @@ class Trouble:
     headline: str
     advice: str
     lines: str
-    excerpt: tuple[ByteLine, ...]
+    excerpt: Sequence[DumpLine]
     commands: tuple[str, ...]
 
     def without_advice(self) -> Trouble:
@@ -50,7 +41,7 @@ def trouble_of(error: str, ledger: str) -> Trouble:
     """
     headline, _, rest = error.partition("\n")
     offset, record = _OFFSET.search(headline), _RECORD.search(headline)
-    excerpt = tuple(_lines(ast.literal_eval(record[1]), int(offset[1]))) if offset and record else ()
+    excerpt = dump(ast.literal_eval(record[1]), int(offset[1])) if offset and record else []
     commands = dict.fromkeys(with_ledger(command, ledger) for command in _COMMAND.findall(error))
     said, advice = _parted(_NAMED.sub("", _RECORD.sub("", headline) if excerpt else headline))
     return Trouble(
@@ -79,10 +70,3 @@ def _parted(said: str) -> tuple[str, str]:
     place = _PLACE.search(said)
     happened, _, advice = said[place.end() if place else 0 :].partition("; ")
     return said[: place.end() if place else 0] + happened, advice
-
-
-def _lines(record: bytes, offset: int) -> Iterator[ByteLine]:
-    for start in range(0, len(record), _WIDTH):
-        some = record[start : start + _WIDTH]
-        text = "".join(chr(byte) if 0x20 <= byte < 0x7F else "·" for byte in some)  # noqa: PLR2004 - ASCII
-        yield ByteLine(offset=offset + start, text=text, hex=some.hex(" "))

@@ -136,7 +136,7 @@ def _failed_at(visit: Visit, trouble: Trouble | None, failed: Sequence[NamedFile
     """Return the address of the bytes around the record on which the window failed, or None if there is no record."""
     if trouble is None or not trouble.excerpt or len(failed) != 1:
         return None
-    at, length = trouble.excerpt[0].offset, sum(len(line.text) for line in trouble.excerpt)
+    at, length = trouble.excerpt[0].offset, sum(len(part) for line in trouble.excerpt for part in line.text)
     return f"{visit.to.records(visit.ledger, failed[0].id, at)}&length={length}"
 
 
