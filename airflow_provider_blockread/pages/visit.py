@@ -85,10 +85,6 @@ class Visit:
         """Return a parameter of the query, or an empty string if it is not given."""
         return self.request.query_params.get(name, "").strip()
 
-    def may_see(self, feed: FeedRef) -> bool:
-        """Return whether the visitor may see a feed, which need not be that of the page."""
-        return self.visitor.may_see(feed)
-
     def seen(self, ledger: str) -> dict[int, FeedRef]:
         """Return the feeds of a ledger that the visitor may see, by number.
 
@@ -97,7 +93,7 @@ class Visit:
         """
         known = all_feeds(self.ledgers.open(ledger).ledger)
         refs = (FeedRef(ledger=ledger, id=row.id, name=row.name, dags=row.dags) for row in known)
-        return {ref.id: ref for ref in refs if self.may_see(ref)}
+        return {ref.id: ref for ref in refs if self.visitor.may_see(ref)}
 
     @property
     def may_read_records(self) -> bool:

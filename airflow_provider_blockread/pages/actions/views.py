@@ -83,7 +83,7 @@ def _proposed(
 ) -> Response:
     can = not (proposal.intent.is_empty or proposal.command)
     token = _tokens(visit).make(_facts(visit, action, asked, proposal)) if can else ""
-    command = with_ledger(proposal.command, visit.env.ledger.address) if proposal.command else ""
+    command = with_ledger(proposal.command, visit.env.ledger.address)
     values = {"intent": proposal.intent, "why": proposal.why, "command_line": command, "token": token, "note": note}
     return _page(visit, action, asked, values, status)
 

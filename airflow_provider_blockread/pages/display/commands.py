@@ -16,8 +16,9 @@ _CHOICE = {"path": "--path", "status": "--status"}
 
 
 def with_ledger(command: str, ledger: str) -> str:
-    """Return a command completed by the address of its ledger, which contains no password."""
-    return command if "--state " in command else f"{command} --state {shell_word(ledger)}"
+    """Return a `blockread` command completed by the address of its ledger, which contains no password; others as is."""
+    is_whole = "--state " in command or not command.startswith("blockread ")
+    return command if is_whole else f"{command} --state {shell_word(ledger)}"
 
 
 def clear_command(run: str) -> str:

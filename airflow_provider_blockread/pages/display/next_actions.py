@@ -36,8 +36,7 @@ class NextAction:
 
     def with_ledger(self, ledger: str) -> NextAction:
         """Return the same with a command that names the ledger."""
-        ours = self.command.startswith("blockread ")
-        return replace(self, command=with_ledger(self.command, ledger)) if ours else self
+        return replace(self, command=with_ledger(self.command, ledger))
 
 
 def next_actions(

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
 
 from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.model import LateFiles
 from airflow_provider_blockread.ledger.overview.calendar import Day, feed_days
-from airflow_provider_blockread.ledger.overview.feeds import FeedSums, feeds_at_a_glance
+from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.conditions import Condition, condition_of
 from airflow_provider_blockread.pages.display.strips import Placed, Segment, strip
-from airflow_provider_blockread.pages.display.upcoming import next_window
 from airflow_provider_blockread.pages.display.words import number
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, in_ledgers
+from airflow_provider_blockread.pages.views.feeds import Entry, entries_of
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.model import Environment
 
@@ -40,13 +37,10 @@ class CalendarDay:
 class FeedCard:
     """A feed of the DAG."""
 
-    ref: FeedRef
-    sums: FeedSums
-    condition: Condition
-    days: tuple[Day, ...]
+    entry: Entry
+    days: list[Day]
     calendar: tuple[CalendarDay, ...]
     late: LateFiles
-    now: datetime
 
     def total(self, name: str) -> int:
         """Return the sum over all days of one of their numbers."""
@@ -58,32 +52,20 @@ def show(visit: Visit) -> Response:
     ids = airflow_ids(visit)
 
     def collect(name: str, env: Environment) -> Iterator[FeedCard]:
-        found = [
-            (sums, FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags))
-            for sums in feeds_at_a_glance(env.ledger)
-            if ids.dag in sums.dags
-        ]
-        seen = [(sums, ref) for sums, ref in found if visit.may_see(ref)]
-        numbers, now = [ref.id for _, ref in seen], env.ledger.now()
+        found = [sums for sums in feeds_at_a_glance(env.ledger) if ids.dag in sums.dags]
+        entries = entries_of(visit, name, found, env.ledger.now())
+        numbers = [entry.ref.id for entry in entries]
         days, late = feed_days(env.ledger, numbers, DAYS), late_files(env.ledger, numbers)
-        runs = visit.site.schedules.next_runs(frozenset().union(*(sums.dags for sums, _ in seen)))
-        for sums, ref in seen:
-            of_days, upcoming = tuple(days[ref.id]), next_window(sums, runs)
-            yield FeedCard(
-                ref=ref,
-                sums=sums,
-                condition=condition_of(sums, now, partial(visit.quoted, feed=ref), upcoming),
-                days=of_days,
-                calendar=tuple(_calendar(visit, ref, of_days)),
-                late=late[ref.id],
-                now=now,
-            )
+        for entry in entries:
+            mine = days[entry.ref.id]
+            calendar = tuple(_calendar(visit, entry.ref, mine))
+            yield FeedCard(entry=entry, days=mine, calendar=calendar, late=late[entry.ref.id])
 
     cards, problems = in_ledgers(visit, collect)
     return visit.page("tabs/dag.html", {"ids": ids, "cards": cards, "problems": problems})
 
 
-def _calendar(visit: Visit, ref: FeedRef, days: tuple[Day, ...]) -> Iterator[CalendarDay]:
+def _calendar(visit: Visit, ref: FeedRef, days: list[Day]) -> Iterator[CalendarDay]:
     feed = visit.to.feed(ref.ledger, ref.id)
     for day in days:
         bar = strip([Segment(kind=state, label="", weight=number) for state, number in day.shares], "").pieces

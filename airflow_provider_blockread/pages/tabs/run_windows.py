@@ -56,7 +56,7 @@ def run_windows(visit: Visit, ids: TaskId) -> tuple[list[RunWindow], list[str]]:
             if found is None:
                 continue
             feed = FeedRef(ledger=ledger, id=found.id, name=found.name, dags=found.dags)
-            if visit.may_see(feed):
+            if visit.visitor.may_see(feed):
                 reads = visit.visitor.may_read_records(feed)
                 since = last_published(env.ledger, feed.id) if row.window.state == "empty" else None
                 yield RunWindow(ledger=ledger, env=env, feed=feed, row=row, reads_records=reads, since=since)
@@ -67,7 +67,7 @@ def run_windows(visit: Visit, ids: TaskId) -> tuple[list[RunWindow], list[str]]:
 def may_plan(visit: Visit, ids: TaskId) -> bool:
     """Return whether the run may still plan a window, to a visitor who may see what its DAG reads."""
     reads = FeedRef(ledger="", id=0, name="", dags=frozenset({ids.dag}))
-    return visit.may_see(reads) and visit.site.schedules.goes_on(ids.dag, ids.run)
+    return visit.visitor.may_see(reads) and visit.site.schedules.goes_on(ids.dag, ids.run)
 
 
 def in_ledgers(visit: Visit, collect: Callable[[str, Environment], Iterator[T]]) -> tuple[list[T], list[str]]:

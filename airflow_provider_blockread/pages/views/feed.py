@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import (
+    LeftOutFile,
     WaitingFile,
     excluded_files,
     left_out_files,
@@ -95,7 +96,6 @@ def show(visit: Visit) -> Response:
         "now": now,
         "condition": condition_of(sums, now, visit.quoted, upcoming),
         "upcoming": upcoming,
-        "today": days_of(sums.days, now)[-1],
         "fortnight": days_of(sums.days, now),
         "roots": _roots(listed_source(ledger, feed.name)),
         "sink": _sink(options),
@@ -109,11 +109,12 @@ def show(visit: Visit) -> Response:
         "tabs": TABS,
         "states": (*OPEN_STATES, *OVER_STATES),
     }
-    listed = _windows(visit, ledger, newest) if tab == "windows" else _LISTS[tab](visit, ledger, feed.id)
+    is_of_windows = tab == "windows"
+    listed = _windows(visit, ledger, feed.id, newest) if is_of_windows else _files(visit, ledger, feed.id, tab)
     return visit.page("feed.html", values | listed)
 
 
-def _windows(visit: Visit, ledger: Ledger, newest: list[WindowRow]) -> dict[str, Any]:
+def _windows(visit: Visit, ledger: Ledger, feed: int, newest: list[WindowRow]) -> dict[str, Any]:
     state = visit.asked("state")
     wanted = WindowFilter(
         state=state if state in {*OPEN_STATES, *OVER_STATES} else "",
@@ -125,37 +126,28 @@ def _windows(visit: Visit, ledger: Ledger, newest: list[WindowRow]) -> dict[str,
     before = whole(visit.asked("before"))
     rows = newest
     if before is not None or wanted != WindowFilter():
-        assert visit.feed is not None  # noqa: S101 - the route names one
-        rows = list_page(ledger, visit.feed.id, wanted, before=before, limit=_PAGE + 1)
-    more = rows[_PAGE - 1].window.sequence if len(rows) > _PAGE else None
-    return {"wanted": wanted, "rows": rows[:_PAGE], "more": more}
+        rows = list_page(ledger, feed, wanted, before=before, limit=_PAGE + 1)
+    return {"wanted": wanted, "rows": rows[:_PAGE], "more": _last(rows)}
 
 
-def _waiting(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
-    after = None
+def _files(visit: Visit, ledger: Ledger, feed: int, tab: str) -> dict[str, Any]:
+    """Return the files of a tab, those behind the one with which the page before ended."""
+    if tab == "excluded":
+        return {"files": excluded_files(ledger, feed), "more": None}
     time, file = whole(visit.asked("time")), whole(visit.asked("file"))
-    if time is not None and file is not None:
-        after = (time, visit.request.query_params.get("path", ""), file)
-    late = visit.asked("show") == "late"
-    rows: list[WaitingFile] = waiting_files(ledger, feed, after=after, late=late, limit=_PAGE + 1)
-    return {"files": rows[:_PAGE], "more": rows[_PAGE - 1] if len(rows) > _PAGE else None}
+    rows: Sequence[WaitingFile | LeftOutFile]
+    if tab == "left":
+        rows = left_out_files(ledger, feed, after=file or 0, limit=_PAGE + 1)
+    else:
+        path = visit.request.query_params.get("path", "")
+        after = None if time is None or file is None else (time, path, file)
+        rows = waiting_files(ledger, feed, after=after, late=tab == "late", limit=_PAGE + 1)
+    return {"files": rows[:_PAGE], "more": _last(rows)}
 
 
-def _left(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:
-    rows = left_out_files(ledger, feed, after=whole(visit.asked("file")) or 0, limit=_PAGE + 1)
-    return {"files": rows[:_PAGE], "more": rows[_PAGE - 1].id if len(rows) > _PAGE else None}
-
-
-def _excluded(visit: Visit, ledger: Ledger, feed: int) -> dict[str, Any]:  # noqa: ARG001 - as its siblings
-    return {"files": excluded_files(ledger, feed), "more": None}
-
-
-_LISTS: Mapping[str, Callable[[Visit, Ledger, int], dict[str, Any]]] = {
-    "waiting": _waiting,
-    "late": _waiting,
-    "left": _left,
-    "excluded": _excluded,
-}
+def _last(rows: Sequence[Any]) -> Any:  # noqa: ANN401 - a row, or None
+    """Return the last row of a page, or None if no more follow."""
+    return rows[_PAGE - 1] if len(rows) > _PAGE else None
 
 
 def _chart(newest: Sequence[WindowRow], measure: Measure, to: Addresses, feed: FeedRef) -> Strip:

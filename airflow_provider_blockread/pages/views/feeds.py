@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,8 +25,13 @@ class Entry:
     ref: FeedRef
     sums: FeedSums
     condition: Condition
-    days: list[DaySums]  # of the last two weeks, oldest first
     upcoming: NextWindow | None
+    now: datetime
+
+    @property
+    def days(self) -> list[DaySums]:
+        """The sums of the last two weeks, oldest first."""
+        return days_of(self.sums.days, self.now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +59,26 @@ def days_of(sums: Mapping[str, DaySums], now: datetime) -> list[DaySums]:
     return [sums.get(day, DaySums()) for day in days]
 
 
+def entries_of(visit: Visit, ledger: str, found: Iterable[FeedSums], now: datetime) -> list[Entry]:
+    """Return those of a ledger's feeds that the visitor may see."""
+    refs = [(sums, FeedRef(ledger=ledger, id=sums.id, name=sums.name, dags=sums.dags)) for sums in found]
+    seen = [(sums, ref) for sums, ref in refs if visit.visitor.may_see(ref)]
+    runs = visit.site.schedules.next_runs(frozenset().union(*(ref.dags for _, ref in seen)))
+    entries = []
+    for sums, ref in seen:
+        upcoming = next_window(sums, runs)
+        condition = condition_of(sums, now, partial(visit.quoted, feed=ref), upcoming)
+        entries.append(Entry(ref=ref, sums=sums, condition=condition, upcoming=upcoming, now=now))
+    return entries
+
+
 def _of_ledger(visit: Visit, name: str) -> Shown:
     try:
         ledger = visit.ledgers.open(name).ledger
         found = feeds_at_a_glance(ledger)
     except BlockReadError as error:
         return Shown(ledger=name, error=str(error))
-    now, entries = ledger.now(), []
-    runs = visit.site.schedules.next_runs(frozenset().union(*(sums.dags for sums in found)))
-    for sums in found:
-        ref = FeedRef(ledger=name, id=sums.id, name=sums.name, dags=sums.dags)
-        if visit.may_see(ref):
-            days, upcoming = days_of(sums.days, now), next_window(sums, runs)
-            condition = condition_of(sums, now, partial(visit.quoted, feed=ref), upcoming)
-            entries.append(Entry(ref=ref, sums=sums, condition=condition, days=days, upcoming=upcoming))
+    now = ledger.now()
+    entries = entries_of(visit, name, found, now)
     entries.sort(key=lambda entry: (CONDITIONS.index(entry.condition.word), entry.ref.name))
     return Shown(ledger=name, now=now, entries=tuple(entries), hidden=len(found) - len(entries))
