@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.window import named_files
-from airflow_provider_blockread.ledger.windows.progress import group_progress
-from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.display.next_actions import NextAction, is_left_out, ways_on
-from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
+from airflow_provider_blockread.pages.display.paces import Pace, groups_strip, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import MOVING, Stage, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
@@ -25,17 +23,14 @@ _WIDEST = 100  # groups that are drawn one by one
 class GroupCard:
     """A group, with the progress of its newest attempt."""
 
-    group: Group
-    state: str
-    bar: Strip
     pace: Pace
-    last_sign_at: datetime | None
+    bar: Strip
     trouble: Trouble | None
 
     @property
     def moves(self) -> bool:
         """Whether it changes by itself."""
-        return self.state in MOVING
+        return self.pace.state in MOVING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,19 +53,15 @@ class WindowCard:
 
 def group_card(found: RunWindow, group: Group) -> GroupCard:
     """Return the card of a group, as its task's tab shows it."""
-    now = found.env.ledger.now()
-    progress, pace = group_progress(group, now), pace_of(group, now)
+    pace = pace_of(group, found.env.ledger.now())
     return GroupCard(
-        group=group,
-        state=progress.state,
-        bar=_bar(progress.state, pace.blocks, group.planned.blocks),
         pace=pace,
-        last_sign_at=progress.last_sign_at,
+        bar=_bar(pace.state, pace.blocks, group.planned.blocks),
         trouble=trouble_of(group.error, found.env.ledger.address) if group.error and found.reads_records else None,
     )
 
 
-def window_card(found: RunWindow, groups: Iterable[Group]) -> WindowCard:
+def window_card(found: RunWindow, groups: Sequence[Group]) -> WindowCard:
     """Return the card of a window, as its run's tab shows it."""
     row, name = found.row, found.env.ledger.address
     error = row.error
@@ -80,7 +71,7 @@ def window_card(found: RunWindow, groups: Iterable[Group]) -> WindowCard:
     return WindowCard(
         found=found,
         stages=stages_of(row),
-        bar=_groups_bar(found, list(groups)),
+        bar=_groups_bar(found, groups),
         trouble=trouble.without_advice() if trouble is not None and is_left_out(failed) else trouble,
         ways_on=ways_on(row, name, failed),
         left_s=window_left_s(row),
@@ -98,19 +89,11 @@ def _bar(state: str, done: int, of: int) -> Strip:
     return strip([Segment(kind=state, label=label, full=min(done / of, 0.999) if of else 0.0)], label)
 
 
-def _groups_bar(found: RunWindow, groups: list[Group]) -> Strip | None:
+def _groups_bar(found: RunWindow, groups: Sequence[Group]) -> Strip | None:
     now, row = found.env.ledger.now(), found.row
     if not groups:
         return None
     if len(groups) > _WIDEST:
         return _bar(row.state, row.groups.blocks_done, row.window.blocks)
-    segments = []
-    for group in groups:
-        state = group_progress(group, now).state
-        bad = group.bad_records or group.bad_records_done
-        full = 1.0 if state != "reading" else min(group.blocks_done / max(group.planned.blocks, 1), 0.999)
-        planned = f"{plural(group.planned.blocks, 'block')}, {format_bytes(group.planned.bytes)}"
-        label = f"group {group.ref.group}: {state}, {planned}" + (f", {plural(bad, 'bad record')}" if bad else "")
-        kind = "planned" if state == "waiting" else state
-        segments.append(Segment(kind=kind, label=label, weight=max(group.planned.bytes, 1), full=full, tick=bool(bad)))
-    return strip(segments, f"{number(row.groups.done)} of {number(len(groups))} groups read")
+    name = f"{number(row.groups.done)} of {number(len(groups))} groups read"
+    return groups_strip([pace_of(group, now) for group in groups], name)

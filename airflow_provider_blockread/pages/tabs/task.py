@@ -39,7 +39,7 @@ def _values(visit: Visit) -> dict[str, object]:
     group = None if found is None or found.group is None else group_card(found.window, found.group)
     window = None if found is None else window_card(found.window, found.groups)
     moving = (group.moves if group else window.moves) if window else may_plan(visit, ids)
-    state = (group.state if group else window.found.row.state) if window else ""
+    state = (group.pace.state if group else window.found.row.state) if window else ""
     return {
         "ids": ids,
         "group": group,

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from airflow_provider_blockread.errors import BlockReadError, printable
-from airflow_provider_blockread.ledger.model import Generation, Group
 from airflow_provider_blockread.ledger.overview.window import (
     NamedFile,
     file_pieces,
@@ -23,10 +21,9 @@ from airflow_provider_blockread.ledger.overview.window import (
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, viewing, window_row
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
-from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, is_left_out, next_actions
-from airflow_provider_blockread.pages.display.paces import Pace, pace_of, window_left_s
+from airflow_provider_blockread.pages.display.paces import Pace, groups_strip, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import MOVING, is_being_scanned, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
@@ -45,20 +42,12 @@ _BAD = 100  # listed bad records
 _UNREAD = {"reading", "failed"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupRow:
+class GroupRow(NamedTuple):
     """A group in the list."""
 
-    group: Group
-    progress: Progress
     pace: Pace
     owner: str
     owner_link: str | None
-
-    @property
-    def share(self) -> float:
-        """The share of it that is done, from 0 to 1."""
-        return 1.0 if self.progress.state == "done" else self.pace.bytes / max(self.group.planned.bytes, 1)
 
 
 def show(visit: Visit) -> Response:
@@ -166,31 +155,21 @@ def _moving(visit: Visit, row: WindowRow, withdrawn_at: datetime | None = None) 
     ledger, generation = visit.env.ledger, row.viewed
     now = ledger.now()
     groups = list_groups(ledger, row.window.id, generation.number) if generation else []
-    rows = [_group(visit, one, now) for one in groups]
+    paces = [pace_of(one, now) for one in groups]
     first = {"failed": 0, "stalled": 0, "reading": 1, "waiting": 2}
-    listed = sorted(rows, key=lambda one: (first.get(one.progress.state, 3), one.group.ref.group))
+    listed = sorted(paces, key=lambda one: (first.get(one.state, 3), one.group.ref.group))[:_GROUPS]
+    name = f"The groups of generation {generation.number if generation else 1}, as wide as their bytes"
     return {
         "now": now,
         "moving": row.is_current and row.state in MOVING,
         "state": "scanning" if is_being_scanned(row) else row.state,
         "left_s": window_left_s(row),
         "stages": stages_of(row, withdrawn_at),
-        "groups": listed[:_GROUPS],
-        "group_count": len(rows),
-        "drawn": _strip(rows, generation, {one.group.ref.group for one in listed[:_GROUPS]}) if rows else None,
-        "skew": _skew(rows),
+        "groups": [GroupRow(one, *_task(visit, one.group.owner or "")) for one in listed],
+        "group_count": len(paces),
+        "drawn": groups_strip(paces, name, {one.group.ref.group for one in listed}) if paces else None,
+        "skew": _skew(paces),
     }
-
-
-def _group(visit: Visit, group: Group, now: datetime) -> GroupRow:
-    owner, owner_link = _task(visit, group.owner or "")
-    return GroupRow(
-        group=group,
-        progress=group_progress(group, now),
-        pace=pace_of(group, now),
-        owner=owner,
-        owner_link=owner_link,
-    )
 
 
 def _task(visit: Visit, owner: str) -> tuple[str, str | None]:
@@ -200,23 +179,6 @@ def _task(visit: Visit, owner: str) -> tuple[str, str | None]:
         return owner, None
     name = task.task if task.map_index < 0 else f"{task.task}[{task.map_index}]"
     return name, visit.site.links.task(task)
-
-
-def _strip(rows: list[GroupRow], generation: Generation | None, listed: Collection[int]) -> Strip:
-    segments = [
-        Segment(
-            kind=one.progress.state,
-            label=f"group {one.group.ref.group}: {one.progress.state},"
-            f" {one.pace.blocks:,} of {plural(one.group.planned.blocks, 'block')},"
-            f" {format_bytes(one.group.planned.bytes)}, {plural(one.pace.records, 'record')}",
-            weight=max(one.group.planned.bytes, 1),
-            href=f"#group-{one.group.ref.group}" if one.group.ref.group in listed else None,
-            full=one.share if one.progress.state == "reading" else 1.0,
-            tick=one.pace.bad_records > 0,
-        )
-        for one in rows
-    ]
-    return strip(segments, f"The groups of generation {generation.number if generation else 1}, as wide as their bytes")
 
 
 def _tape(visit: Visit, row: WindowRow, state_of: Callable[[int, int, str], str]) -> Strip | None:
@@ -264,9 +226,9 @@ def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Ca
     return state
 
 
-def _skew(rows: list[GroupRow]) -> float | None:
+def _skew(paces: list[Pace]) -> float | None:
     """Return how many times longer the slowest group took than the median one, or None for fewer than three groups."""
-    took = sorted(one.pace.seconds for one in rows if one.progress.state == "done" and one.pace.seconds)
+    took = sorted(one.seconds for one in paces if one.state == "done" and one.seconds)
     few = 3
     return took[-1] / took[len(took) // 2] if len(took) >= few else None
 
