@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -14,27 +13,22 @@ from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propos
 from airflow_provider_blockread.steps.upkeep.pruning import prune as prune_windows
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pruning(Confirmed):
-    """The options of `blockread prune`."""
-
-    older_than: str
-    keep: int
-    feed: str | None
-    keep_manifests: bool
-
-
 @click.command()
 @click.option("--older-than", default="90d", show_default=True, help="Windows published or abandoned before that.")
 @click.option("--keep", default=100, show_default=True, help="Keep the newest N published windows of each feed.")
 @click.option("--feed", "--name", "feed", metavar="FEED", callback=ledger_text, help="Only windows of this feed.")
 @click.option("--keep-manifests", is_flag=True, help="Keep the manifests of pruned windows, for rebuilds.")
 @confirmed_options
-def prune(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+def prune(
+    older_than: str,
+    keep: int,
+    feed: str | None,
+    *,
+    keep_manifests: bool,
+    **options: Any,  # noqa: ANN401 - those of `Confirmed`
+) -> None:
     """Drop the detail of old windows and clear the work area. Keeps published output, and takes no file twice."""
-    given = Pruning(**options)
+    given = Confirmed(**options)
     env = open_environment(given.state, quiet=given.as_json)
-    request = PruneRequest(
-        older_than=parse_age(given.older_than), keep=given.keep, feed=given.feed, keep_manifests=given.keep_manifests
-    )
+    request = PruneRequest(older_than=parse_age(older_than), keep=keep, feed=feed, keep_manifests=keep_manifests)
     given.carry_out(propose_pruning(env, request), lambda: prune_windows(env, request))

@@ -64,17 +64,6 @@ class Confirmed:
                 print_json(done.to_json())
 
 
-@dataclass(frozen=True, kw_only=True)
-class OneWindow(Confirmed):
-    """The options of a command for one window."""
-
-    window: str
-    feed: str | None
-    files: str | None = None
-    path: str = ""
-    reason: str = ""
-
-
 #: `--dry-run`, `--yes`, `--state` and `--json`.
 confirmed_options = option_group(
     json_option,
@@ -88,15 +77,15 @@ confirmed_options = option_group(
 @click.argument("window", callback=ledger_text)
 @feed_option
 @confirmed_options
-def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+def abandon_window(window: str, feed: str | None, **options: Any) -> None:  # noqa: ANN401 - those of `Confirmed`
     """Return the files of unpublished WINDOW (an id or a key) to the feed; running groups are fenced.
 
     For a published window, give up an unfinished rebuild: the published output stays.
     """
-    given = OneWindow(**options)
+    given = Confirmed(**options)
     env = open_environment(given.state)
-    window = get_window(env.ledger, given.window, given.feed)
-    given.carry_out(propose_abandoning(env, window), lambda: abandon(env, window, who=owner()))
+    found = get_window(env.ledger, window, feed)
+    given.carry_out(propose_abandoning(env, found), lambda: abandon(env, found, who=owner()))
 
 
 @click.command("undo")
@@ -108,13 +97,12 @@ def abandon_window(**options: Any) -> None:  # noqa: ANN401 - click passes every
     help="The new state of its files. Default: excluded, so that consumers that copied the output get no duplicates.",
 )
 @confirmed_options
-def undo_window(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+def undo_window(window: str, feed: str | None, files: str | None, **options: Any) -> None:  # noqa: ANN401 - as above
     """Remove the published output of WINDOW (an id or a key), and abandon the window."""
-    given = OneWindow(**options)
+    given = Confirmed(**options)
     env = open_environment(given.state)
-    window = get_window(env.ledger, given.window, given.feed)
-    intent = propose_undoing(env, window, files=given.files)
-    given.carry_out(intent, lambda: undo(env, window, files=given.files, who=owner()))
+    found = get_window(env.ledger, window, feed)
+    given.carry_out(propose_undoing(env, found, files=files), lambda: undo(env, found, files=files, who=owner()))
 
 
 @click.command("exclude")
@@ -123,13 +111,19 @@ def undo_window(**options: Any) -> None:  # noqa: ANN401 - click passes every op
 @feed_option
 @click.option("--reason", required=True, callback=ledger_text, help="Why; recorded with your name.")
 @confirmed_options
-def exclude_from_window(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+def exclude_from_window(
+    window: str,
+    path: str,
+    feed: str | None,
+    reason: str,
+    **options: Any,  # noqa: ANN401 - as above
+) -> None:
     """Leave the file PATH out of unpublished WINDOW (an id or a key), or out of the rebuild of a published one.
 
     The groups that contain it are read again.
     """
-    given = OneWindow(**options)
+    given = Confirmed(**options)
     env = open_environment(given.state)
-    window, path = get_window(env.ledger, given.window, given.feed), env.stores.canonical(given.path)
-    intent = propose_excluding(env, window, path, reason=given.reason)
-    given.carry_out(intent, lambda: exclude(env, window, path, reason=given.reason, who=getpass.getuser()))
+    found, file = get_window(env.ledger, window, feed), env.stores.canonical(path)
+    intent = propose_excluding(env, found, file, reason=reason)
+    given.carry_out(intent, lambda: exclude(env, found, file, reason=reason, who=getpass.getuser()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -127,28 +126,25 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
             say_lines(f"{row['group']}\n{row['error']}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class VerifyOptions(OnSpark):
-    """The options of `verify`."""
-
-    window: str
-    feed: str | None
-    state: str | None
-    as_json: bool
-
-
 @click.command()
 @window_argument
 @feed_option
 @spark_options
 @state_option
 @json_option
-def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
+def verify(
+    window: str,
+    feed: str | None,
+    state: str | None,
+    *,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401 - those of `OnSpark`
+) -> None:
     """Read published WINDOW again and prove it, without writing output; look for the files that it published."""
-    given = VerifyOptions(**options)
-    given.check_spark()
-    env = open_environment(given.state)
-    found = get_window(env.ledger, given.window, given.feed)
+    on_spark = OnSpark(**options)
+    on_spark.check_spark()
+    env = open_environment(state)
+    found = get_window(env.ledger, window, feed)
     latest = require_published(env, found)
     require_idle(env.ledger, latest, owner=owner())
     restore_pruned(env, found)
@@ -156,9 +152,9 @@ def verify(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
         env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number
     )
     ref = open_ref(env, found, generation, status="read", message=f"window {found.id}: verifying")
-    with printing_aside(), given.open_spark() as spark:
+    with printing_aside(), on_spark.open_spark() as spark:
         done = WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark).run(ref)
-    if given.as_json:
+    if as_json:
         print_json(done.to_json())
     else:
         say(f"window {done.window} is verified: {plural(done.records, 'record')}, {format_bytes(done.bytes)}")
