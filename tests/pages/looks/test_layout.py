@@ -39,6 +39,18 @@ def test_in_a_frame_airflow_chooses_light_or_dark(wide: BrowserContext, site: st
     assert framed == light
 
 
+def test_a_day_of_the_calendar_has_the_colours_of_its_windows(wide: BrowserContext, lake: Lake, site: str) -> None:
+    """Also of one that is planned: what has no colour of its own is grey, and not black."""
+    lake.pipe.put({"planned.csv": b"id,name,n\n1,x,2\n"})
+    lake.plan("planned")
+    page = wide.new_page()
+    page.goto(f"{site}/tabs/dag?dag_id=clicks")
+    bars = page.locator(".calendar rect.k-planned")
+
+    assert bars.count() == 1
+    assert bars.first.evaluate("one => getComputedStyle(one).fill") != "rgb(0, 0, 0)"
+
+
 def test_many_blocks_fill_a_narrow_strip(browser: Browser, lake: Lake, site: str) -> None:
     """Lines between them would be wider than they are; the colours of some states are lines, and stay."""
     lake.pipe.put({"many.csv": b"id,name,n\n" + b"1,x,2\n" * 1990})
