@@ -90,7 +90,8 @@ class ArchiveDirectory(Directory):
             index = read_index(self._stores, output.uri)
             with self._stores.open_read(output.uri) as file:
                 source = ByteSource(file, name=output.uri)
-                size = source.size if self._option.compression == "none" else read_seek_table(source).size
+                packed = self._option.compression != "none"
+                size = sum(decoded for _, decoded in read_seek_table(source)) if packed else source.size
         except (SourceError, OSError) as error:
             msg = f"{output.uri} cannot be counted ({error}); clear the group that wrote it"
             raise ProofError(msg) from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from bisect import bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import BinaryIO
 
@@ -22,30 +21,8 @@ _PAIR = struct.Struct("<II")  # magic and length of a skippable frame; or both s
 _FOOTER = struct.Struct("<IBI")  # frames, flags, magic
 
 
-@dataclass(slots=True)
-class SeekTable:
-    """Compressed and decompressed sizes of frames, in order."""
-
-    frames: list[tuple[int, int]] = field(default_factory=list)
-
-    def add(self, compressed: int, decompressed: int) -> None:
-        """Append a frame."""
-        self.frames.append((compressed, decompressed))
-
-    @property
-    def size(self) -> int:
-        """The bytes of the file before compression."""
-        return sum(decompressed for _, decompressed in self.frames)
-
-    def encode(self) -> bytes:
-        """Return the table as it ends a file."""
-        content = b"".join(_PAIR.pack(*frame) for frame in self.frames)
-        footer = _FOOTER.pack(len(self.frames), 0, _SEEKABLE)
-        return _PAIR.pack(_SKIPPABLE, len(content) + len(footer)) + content + footer
-
-
-def read_seek_table(source: ByteSource) -> SeekTable:
-    """Return the table at the end of a file.
+def read_seek_table(source: ByteSource) -> list[tuple[int, int]]:
+    """Return the compressed and decompressed sizes of a file's frames, in order, from the table at its end.
 
     Raises:
         SourceError: when there is none, or not one of this file.
@@ -54,9 +31,9 @@ def read_seek_table(source: ByteSource) -> SeekTable:
     end = source.size - _FOOTER.size
     begin = end - count * _PAIR.size
     if magic == _SEEKABLE and begin >= _PAIR.size:
-        table = SeekTable(list(_PAIR.iter_unpack(source.read(begin, end))))
-        if sum(compressed for compressed, _ in table.frames) + _PAIR.size == begin:
-            return table
+        frames = list(_PAIR.iter_unpack(source.read(begin, end)))
+        if sum(compressed for compressed, _ in frames) + _PAIR.size == begin:
+            return frames
     msg = f"{source.name} does not end with its seek table; restore it, or merge its files again"
     raise SourceError(msg, source.name)
 
@@ -70,7 +47,7 @@ class FrameWriter:
         self._codec = pa.Codec("zstd", 1)
         self._parts: list[memoryview | bytes] = []
         self._held = 0  # bytes in parts
-        self._table = SeekTable()
+        self._frames: list[tuple[int, int]] = []  # sizes of frames, compressed and not
 
     def write(self, part: memoryview | bytes) -> None:
         """Take a part."""
@@ -82,14 +59,16 @@ class FrameWriter:
     def _end_frame(self) -> None:
         frame: bytes = self._codec.compress(b"".join(self._parts), asbytes=True)
         self._write(frame)
-        self._table.add(len(frame), self._held)
+        self._frames.append((len(frame), self._held))
         self._parts, self._held = [], 0
 
     def close(self) -> None:
         """Write the last frame and the seek table; an archive of empty files has an empty frame."""
-        if self._held or not self._table.frames:
+        if self._held or not self._frames:
             self._end_frame()
-        self._write(self._table.encode())
+        content = b"".join(_PAIR.pack(*frame) for frame in self._frames)
+        footer = _FOOTER.pack(len(self._frames), 0, _SEEKABLE)
+        self._write(_PAIR.pack(_SKIPPABLE, len(content) + len(footer)) + content + footer)
 
 
 class FrameSource(ByteSource):
@@ -102,7 +81,7 @@ class FrameSource(ByteSource):
             SourceError: when it has no seek table.
         """
         self._raw = ByteSource(file, name=name)
-        self._frames = read_seek_table(self._raw).frames
+        self._frames = read_seek_table(self._raw)
         self._places = list(accumulate((compressed for compressed, _ in self._frames), initial=0))
         self._starts = list(accumulate((decoded for _, decoded in self._frames), initial=0))
         super().__init__(file, size=self._starts[-1], name=name)
