@@ -16,7 +16,7 @@ from typing import NoReturn
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.records.io.source import ByteSource
+from airflow_provider_blockread.records.io.source import ByteSource, ExactFile
 from airflow_provider_blockread.records.io.zstd_frames import MAGIC, SKIPPABLE, end_of_frames
 
 #: Bytes of a file's head that identify its codec.
@@ -178,32 +178,22 @@ class _Members(_Input):
             self._trailing_data(end)
 
 
-class _ArrowFile:
+class _CompressedFile(ExactFile):
     """Compressed bytes as a file for Arrow.
 
     It has no reference to the decoder: a cycle through Arrow would keep a decoder, of up to 128 MiB, until Python
     collects cycles.
     """
 
-    closed = False
+    failure: OSError | None = None  # of the store, as opposed to the data
 
-    def __init__(self, raw: ByteSource) -> None:
-        self._raw = raw
-        self.consumed = 0
-        self.failure: OSError | None = None  # of the store, as opposed to the data
-
-    def read(self, most: int) -> bytes:
+    def read(self, size: int = -1) -> bytes:
         """Return the next bytes."""
         try:
-            data = self._raw.read(self.consumed, self.consumed + most)
+            return super().read(size)
         except OSError as error:
             self.failure = error
             raise
-        self.consumed += len(data)
-        return data
-
-    def close(self) -> None:
-        """Do nothing: the caller closes the file."""
 
 
 class _Frames(_Input):
@@ -211,7 +201,7 @@ class _Frames(_Input):
 
     def __init__(self, raw: ByteSource) -> None:
         super().__init__(raw, "zstd")
-        self._file = _ArrowFile(raw)
+        self._file = _CompressedFile(raw)
         self._frames = pa.CompressedInputStream(pa.PythonFile(self._file, mode="r"), "zstd")
 
     def decode(self, most: int) -> bytes:
@@ -219,7 +209,7 @@ class _Frames(_Input):
         try:
             data: bytes = self._frames.read(most)
         except OSError as error:
-            self.consumed = self._file.consumed
+            self.consumed = self._file.tell()
             if self._file.failure is not None:
                 raise self._file.failure from None
             if _TRUNCATED in str(error):
@@ -227,7 +217,7 @@ class _Frames(_Input):
             if _NO_FRAME in str(error):
                 self._trailing_data(end_of_frames(self._raw), error)
             self._corrupt(error)
-        self.consumed = self._file.consumed
+        self.consumed = self._file.tell()
         self._decoded += len(data)
         return data
 
