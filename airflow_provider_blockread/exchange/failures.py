@@ -60,8 +60,7 @@ def from_text(text: str, secret: str) -> BlockReadError | None:
             data = base64.b64decode(line, validate=True)
         except ValueError:
             continue
-        fields = unsealed(_NAME, data, secret=secret, bound=_TASK)
-        error = None if fields is None else _load(fields)
+        error = _load(unsealed(_NAME, data, secret=secret, bound=_TASK))
         if error is not None:
             return error
     return None
@@ -84,8 +83,7 @@ def read_failure(stores: Stores, submission: Submission) -> BlockReadError | Non
         data = read_small(stores, uri)
     except FileMissingError:
         return None
-    fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash)
-    error = None if fields is None else _load(fields)
+    error = _load(unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash))
     if error is None:
         msg = (
             f"failure file {uri} was not written by the application of this attempt; find out"
@@ -101,9 +99,9 @@ def _dump(error: BlockReadError) -> dict[str, str]:
     return fields | {"path": error.path} if isinstance(error, SourceError) else fields
 
 
-def _load(fields: dict[str, Any]) -> BlockReadError | None:
+def _load(fields: dict[str, Any] | None) -> BlockReadError | None:
     """Return the error with these fields, or None unless they are exactly those of an error."""
-    if not all(isinstance(value, str) for value in fields.values()):
+    if fields is None or not all(isinstance(value, str) for value in fields.values()):
         return None
     cls = error_class(fields.get("error", ""))
     if not _is_reported(cls):

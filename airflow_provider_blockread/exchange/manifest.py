@@ -8,7 +8,7 @@ numbers bytes. The file's metadata name the window and the ledger; it never cont
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
 from operator import attrgetter, ne
@@ -67,16 +67,14 @@ def write_manifest(
 def render_manifest(blocks: Iterable[Block], *, identity: Mapping[str, str]) -> tuple[bytes, ManifestSummary]:
     """Return the manifest's bytes, which depend only on the blocks and the identity, and its summary."""
     sink = io.BytesIO()
-    groups: list[_Sums] = []
     schema = SCHEMA.with_metadata({f"blockread.{key}": value for key, value in identity.items()})
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for number, members in groupby(blocks, key=attrgetter("group")):
-            sums = _Sums(number)
-            while columns := _columns(members):
-                sums.add(columns)
-                arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-                writer.write_batch(pa.record_batch(arrays, schema=schema))
-            groups.append(sums)
+
+        def write(columns: _Columns) -> None:
+            arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+
+        groups = list(_sums(blocks, write))
     data = sink.getvalue()
     return data, ManifestSummary(
         hash=content_hash(data),
@@ -115,13 +113,17 @@ def _row_groups(file: pq.ParquetFile, group: int | None) -> Iterator[int]:
 
 def summarize(blocks: Iterable[Block]) -> tuple[BlockGroup, ...]:
     """Return the sums of the groups that a manifest of these blocks would contain."""
-    groups = []
+    return tuple(sums.group() for sums in _sums(blocks, lambda _: None))
+
+
+def _sums(blocks: Iterable[Block], use: Callable[[_Columns], None]) -> Iterator[_Sums]:
+    """Yield the sums of each group, and pass on its blocks as columns, some at a time."""
     for number, members in groupby(blocks, key=attrgetter("group")):
         sums = _Sums(number)
         while columns := _columns(members):
             sums.add(columns)
-        groups.append(sums.group())
-    return tuple(groups)
+            use(columns)
+        yield sums
 
 
 class _Sums:

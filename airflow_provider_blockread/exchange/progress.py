@@ -118,13 +118,13 @@ def write_progress(stores: Stores, submission: Submission, progress: DriverProgr
     """Write what an attempt has read so far, replacing what it wrote before."""
     fields = asdict(progress.tally) | asdict(progress.application)
     data = sealed(_NAME, fields, secret=submission.secret, bound=submission.spec_hash)
-    stores.write_bytes_atomic(_uri(submission), data)
+    stores.write_bytes_atomic(f"{submission.folder}/{PROGRESS_NAME}", data)
 
 
 def read_progress(stores: Stores, submission: Submission) -> DriverProgress | None:
     """Return what a submission's application has reported, or None if it has not reported plausible progress."""
     try:
-        data = read_small(stores, _uri(submission), _MAX_BYTES)
+        data = read_small(stores, f"{submission.folder}/{PROGRESS_NAME}", _MAX_BYTES)
     except FileMissingError:
         return None
     fields = unsealed(_NAME, data, secret=submission.secret, bound=submission.spec_hash) or {}
@@ -159,7 +159,3 @@ def _is_page(address: str) -> bool:
     except ValueError:
         return False
     return _is_plain(address) and parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
-
-
-def _uri(submission: Submission) -> str:
-    return f"{submission.folder}/{PROGRESS_NAME}"

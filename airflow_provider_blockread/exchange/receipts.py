@@ -95,11 +95,8 @@ def read_receipts(stores: Stores, uri: str, expected_hash: str, *, of_file: int 
     try:
         with pq.ParquetFile(io.BytesIO(data)) as file:
             for batch in file.iter_batches(32_768, columns=SCHEMA.names, use_threads=False):
-                yield from _from_batch(batch if of_file is None else batch.filter(pc.field("file") == of_file))
+                rows = batch if of_file is None else batch.filter(pc.field("file") == of_file)
+                yield from map(Receipt._make, zip(*(column.to_pylist() for column in rows.columns), strict=True))
     except (pa.ArrowException, TypeError) as error:
         msg = f"receipt file {uri} cannot be read ({error}); clear the group's task so that it is read again"
         raise ExchangeError(msg) from error
-
-
-def _from_batch(batch: pa.RecordBatch) -> Iterator[Receipt]:
-    return map(Receipt._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
