@@ -5,6 +5,7 @@ Whether a record is valid in its encoding depends on its own bytes only.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -80,7 +81,7 @@ class Transcoder:
             text, suspicious = "", True
         if suspicious:
             lone = np.flatnonzero(_lone(units, self.encoding))
-            bad = self._bad(units, lone, chunk)
+            bad = list(self._bad(units, lone, chunk))
             if bad or len(lone):
                 text = self._repaired(units.copy(), lone, chunk, bad)
                 units = units_of(text.encode(self.encoding), self.encoding)
@@ -93,28 +94,22 @@ class Transcoder:
         )
         return Transcoded(chunk=transcoded, indices=indices, bad=tuple(bad))
 
-    def _bad(self, units: Units, lone: Offsets, chunk: Chunk) -> list[BadRecord]:
-        """Return the records that contain lone units, begin or end with half a pair, or end inside a unit."""
+    def _bad(self, units: Units, lone: Offsets, chunk: Chunk) -> Iterator[BadRecord]:
+        """Yield the records that contain lone units, begin or end with half a pair, or end inside a unit."""
         low, begins, sizes = int(chunk.starts[0]), chunk.begins, chunk.ends - chunk.begins
         owners = np.searchsorted(begins, low + lone * self._unit, side="right") - 1
-        within = low + lone * self._unit - begins[owners]
-        inside = (owners >= 0) & (within < sizes[owners])
-        cut_short = np.flatnonzero(sizes % self._unit)
-        found = [owners[inside], cut_short]
-        places = [within[inside], sizes[cut_short] // self._unit * self._unit]
+        suspects = [owners[owners >= 0], np.flatnonzero(sizes % self._unit)]
         if self._unit == _UTF16:
             filled = np.flatnonzero(sizes >= _UTF16)
-            last = (sizes[filled] // _UTF16 - 1) * _UTF16
             first = (begins[filled] - low) // _UTF16
-            begun, ended = _is_low(units[first]), _is_high(units[first + last // _UTF16])
-            found += [filled[begun], filled[ended]]
-            places += [np.zeros(np.count_nonzero(begun), np.int64), last[ended]]
-        order = np.lexsort((np.concatenate(places), np.concatenate(found)))
-        indices, firsts = np.unique(np.concatenate(found)[order], return_index=True)
-        return [
-            BadRecord(index=index, reason=f"not {self.encoding}: no character at byte {place} of the record")
-            for index, place in zip(indices.tolist(), np.concatenate(places)[order][firsts].tolist(), strict=True)
-        ]
+            last = first + sizes[filled] // _UTF16 - 1
+            suspects.append(filled[_is_low(units[first]) | _is_high(units[last])])
+        for index in np.unique(np.concatenate(suspects)).tolist():
+            try:
+                chunk.record(index).decode(self.encoding)
+            except UnicodeDecodeError as error:
+                reason = f"not {self.encoding}: no character at byte {error.start} of the record"
+                yield BadRecord(index=index, reason=reason)
 
     def _repaired(self, units: Units, lone: Offsets, chunk: Chunk, bad: list[BadRecord]) -> str:
         """Return the text with spaces in place of bad records and of all other units that are not characters."""
