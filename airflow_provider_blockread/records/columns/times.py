@@ -28,17 +28,11 @@ def times(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:
     try:
         return quick_times(texts, kind)
     except pa.ArrowInvalid:
-        texts = pc.replace_substring_regex(texts, _EXCESS_DIGITS[kind.unit], r"\1")
-    if kind.tz is None:
-        return pc.cast(texts, kind)
-    zoned, absent = pc.match_substring_regex(texts, _ZONE), pa.scalar(None, pa.string())
-    with_zone = pc.cast(pc.if_else(zoned, texts, absent), kind)
-    without = pc.cast(pc.if_else(zoned, absent, texts), pa.timestamp(kind.unit))
-    return pc.coalesce(with_zone, pc.cast(without, kind))
+        return times_reader(texts, kind)(0, len(texts))
 
 
-def check_times(texts: pa.StringArray, kind: pa.DataType) -> Callable[[int, int], object]:
-    """Return what raises for a range of texts, given by its indices, what `times` raises; what is slow is done before.
+def times_reader(texts: pa.StringArray, kind: pa.DataType) -> Callable[[int, int], pa.Array]:
+    """Return what reads a range of texts, given by its indices, as `times` does; what is slow is done before.
 
     Args:
         texts: of times.
@@ -51,8 +45,12 @@ def check_times(texts: pa.StringArray, kind: pa.DataType) -> Callable[[int, int]
         return lambda low, high: pc.cast(texts[low:high], kind)
     zoned, absent = pc.match_substring_regex(texts, _ZONE), pa.scalar(None, pa.string())
     with_zone, without = pc.if_else(zoned, texts, absent), pc.if_else(zoned, absent, texts)
-    plain = pa.timestamp(kind.unit)
-    return lambda low, high: (pc.cast(with_zone[low:high], kind), pc.cast(without[low:high], plain))
+
+    def read(low: int, high: int) -> pa.Array:
+        unzoned = pc.cast(without[low:high], pa.timestamp(kind.unit))
+        return pc.coalesce(pc.cast(with_zone[low:high], kind), pc.cast(unzoned, kind))
+
+    return read
 
 
 def quick_times(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:

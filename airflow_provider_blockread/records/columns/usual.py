@@ -6,8 +6,6 @@ A column with some values that do not fit is converted at once without those, wh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -30,16 +28,15 @@ _WITH_ZONE = re.compile(rb"(?:\.[0-9]+)?(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])?
 _LATEST = {11: 23, 14: 59, 17: 59}  # hours, minutes, seconds
 
 
-def usual_form(kind: pa.DataType) -> Callable[[pa.StringArray], Mask] | None:
-    """Return what says which texts are nearly always valid for a type; None for types without such a test."""
-    if pa.types.is_signed_integer(kind):
-        longest = len(str(2 ** (kind.bit_width - 1))) - 1
-        return lambda texts: plain_numbers(texts, longest=longest, dots=False)
-    if kind in {pa.float32(), pa.float64()}:
-        return plain_numbers
+def are_usual(texts: pa.StringArray, kind: pa.DataType) -> Mask:
+    """Return which texts have a form that is nearly always valid for a type; none for types without such a form."""
+    if pa.types.is_integer(kind):
+        return plain_numbers(texts, longest=len(str(2 ** (kind.bit_width - 1))) - 1, dots=False)
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return plain_numbers(texts)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return partial(usual_times, kind=kind)
-    return None
+        return usual_times(texts, kind)
+    return np.zeros(len(texts), np.bool_)
 
 
 def plain_numbers(texts: pa.StringArray, *, longest: int = _LONGEST - 1, dots: bool = True) -> Mask:

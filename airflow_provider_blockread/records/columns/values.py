@@ -12,19 +12,15 @@ import pyarrow.compute as pc
 
 from airflow_provider_blockread.records.columns.decimals import require_room
 from airflow_provider_blockread.records.columns.times import quick_times, times
-from airflow_provider_blockread.records.columns.usual import holds_x, usual_form
+from airflow_provider_blockread.records.columns.usual import are_usual, holds_x
 from airflow_provider_blockread.records.model import Offsets
 
 _NONE = np.empty(0, np.int64)
 _PIECES, _FEWEST = 16, 256  # of a column with misfits, and values of one
 _FEW = 64  # texts
 _BLANKS = " \t"
-_LONG_MONTH = "(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
-_SHORT_MONTH = "(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)"
-_DAY = f"[0-9]{{4}}-(?:{_LONG_MONTH}|{_SHORT_MONTH}|02-(?:0[1-9]|1[0-9]|2[0-8]))"
-_CLOCK = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"
-_ZONE = "(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])"
-_NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+#: A pattern of numbers that may have fractions.
+NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 
 
 def typed(
@@ -83,10 +79,7 @@ def convert(texts: pa.StringArray, kind: pa.DataType, *, expect_misfits: bool = 
 
 def _convert_around(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array, Offsets] | None:
     """Do what `convert` does where all but a few texts have the usual form of the type; else return None."""
-    is_usual = usual_form(kind)
-    if is_usual is None:
-        return None
-    odd = np.flatnonzero(~is_usual(texts) & np.asarray(texts.is_valid()))
+    odd = _odd(texts, kind)
     if len(odd) * _PIECES > len(texts):
         return None
     array = _quick_or_none(without(texts, odd), kind)
@@ -98,6 +91,11 @@ def _convert_around(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array,
         others, misfits = _convert_each(texts.take(pa.array(odd)), kind, np.arange(len(odd)))
         array, bad = _replaced(array, odd, others), np.union1d(bad, odd[misfits])
     return array, bad
+
+
+def _odd(texts: pa.StringArray, kind: pa.DataType) -> Offsets:
+    """Return the indices of the texts that do not have the usual form of the type."""
+    return np.flatnonzero(~are_usual(texts, kind) & np.asarray(texts.is_valid()))
 
 
 def _hopeless(texts: Iterable[str], kind: pa.DataType) -> Iterator[bool]:
@@ -118,7 +116,8 @@ def _convert_pieces(texts: pa.StringArray, kind: pa.DataType) -> tuple[pa.Array,
         return pa.concat_arrays(arrays), _NONE
     places = np.concatenate([np.arange(number * size, number * size + len(pieces[number])) for number in left])
     texts = pa.concat_arrays([pieces[number] for number in left])
-    array, bad = _convert_each(texts, kind, _unlike(texts, plain(kind)))
+    fractions = pa.types.is_floating(kind) or pa.types.is_decimal(kind)  # of which `1.5.2` has the usual form
+    array, bad = _convert_each(texts, kind, _unlike(texts, NUMBER) if fractions else _odd(texts, kind))
     done = 0
     for number in left:
         arrays[number] = array[done : done + len(pieces[number])]
@@ -156,20 +155,6 @@ def without(values: pa.Array, places: Offsets) -> pa.Array:
     return pa.Array.from_buffers(values.type, len(values), buffers, offset=values.offset)
 
 
-def plain(kind: pa.DataType) -> str:
-    """Return a pattern of texts that are nearly always valid for the type."""
-    if pa.types.is_integer(kind):
-        digits = len(str(2 ** (kind.bit_width - 1))) - 1
-        return f"{'-?' if pa.types.is_signed_integer(kind) else ''}[0-9]{{1,{digits}}}"
-    if pa.types.is_boolean(kind):
-        return "true|false|1|0"
-    if pa.types.is_date(kind):
-        return _DAY
-    if pa.types.is_timestamp(kind):
-        return f"{_DAY}(?:[ T]{_CLOCK}{'' if kind.tz is None else f'{_ZONE}?'})?"
-    return _NUMBER
-
-
 def _possible(kind: pa.DataType) -> str:
     """Return a pattern that matches every text that may be of the type."""
     if pa.types.is_integer(kind):
@@ -178,8 +163,6 @@ def _possible(kind: pa.DataType) -> str:
         return "true|false|1|0"
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])(?:[ T][-+0-9Z:.]+)?"
-    if pa.types.is_temporal(kind):
-        return "[-+0-9 TZ:.]+"
     return "[-+0-9.eE]+|[-+]?(?i:nan|inf).*"
 
 

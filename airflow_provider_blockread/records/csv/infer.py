@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records.columns.schema import parse_schema, schema_text
-from airflow_provider_blockread.records.columns.values import convert, plain, typed
+from airflow_provider_blockread.records.columns.values import NUMBER, convert, typed
 from airflow_provider_blockread.records.csv.decode import column_names, shown_names
 from airflow_provider_blockread.records.csv.fields import Dialect, dialect_of
 from airflow_provider_blockread.records.csv.split import RowSplitter
@@ -29,7 +29,7 @@ _KINDS = tuple(parse_schema("a long, b double, c boolean, d date, e timestamp_nt
 #: Patterns that texts of each type must match, besides being valid values.
 _PATTERNS = dict.fromkeys(_KINDS, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T].*)?$") | {
     pa.int64(): "^-?[0-9]+$",
-    pa.float64(): rf"^(?:{plain(pa.float64())}|NaN|nan|[-+]?(?:inf|Infinity))$",
+    pa.float64(): rf"^(?:{NUMBER}|NaN|nan|[-+]?(?:inf|Infinity))$",
     pa.bool_(): "^(?i:true|false)$",
 }
 #: Codes and keys that a number would not preserve: leading zeros, more digits than a double holds.

@@ -12,7 +12,7 @@ import pyarrow.json
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.records.columns.schema import parse_schema
-from airflow_provider_blockread.records.columns.times import check_times, quick_times, times
+from airflow_provider_blockread.records.columns.times import quick_times, times, times_reader
 from airflow_provider_blockread.records.columns.usual import usual_times
 from airflow_provider_blockread.records.columns.values import failures, many_failures, require_utf8
 from airflow_provider_blockread.records.model import Offsets
@@ -107,7 +107,8 @@ class JsonParser:
         try:
             return self.typed(_without(table, bad)), bad
         except pa.ArrowInvalid:
-            bad = self._bad_rows(table)
+            found = failures(lambda low, high: self.typed(table[low:high]), 0, table.num_rows)
+            bad = {row: str(error) for row, error in found}
             return self.typed(_without(table, bad)), bad
 
     def _bad_times(self, table: pa.Table) -> dict[int, str]:
@@ -118,15 +119,10 @@ class JsonParser:
                 continue
             texts = column.combine_chunks()
             doubtful = np.flatnonzero(~usual_times(texts, kind) & np.asarray(texts.is_valid()))
-            check = check_times(texts.take(_indices(doubtful)), kind)
-            for place, error in many_failures(check, len(doubtful)):
+            read = times_reader(texts.take(_indices(doubtful)), kind)
+            for place, error in many_failures(read, len(doubtful)):
                 bad.setdefault(int(doubtful[place]), str(error))
         return bad
-
-    def _bad_rows(self, table: pa.Table) -> dict[int, str]:
-        """Return the rows that fail, and why."""
-        found = failures(lambda low, high: self.typed(table[low:high]), 0, table.num_rows)
-        return {row: str(error) for row, error in found}
 
 
 def named_row(error: pa.ArrowInvalid) -> int | None:
