@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
@@ -66,7 +65,7 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder | Rescui
         raise _unlike(names, schema, option.columns)
 
     def make(schema: pa.Schema) -> CsvDecoder:
-        return CsvDecoder(option, schema, FieldMapping(width=len(names), columns=tuple(map(places.get, schema.names))))
+        return CsvDecoder(option, schema, tuple(map(places.get, schema.names)), len(names))
 
     if not option.rescue:
         return make(schema)
@@ -114,14 +113,6 @@ def _check_types(schema: pa.Schema) -> None:
             raise OptionsError(msg) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldMapping:
-    """The number of fields of a record, and the field of each column; None: no field, the column is null."""
-
-    width: int
-    columns: tuple[int | None, ...]
-
-
 class CsvDecoder:
     """Decodes each CSV record into one row of a schema.
 
@@ -129,16 +120,17 @@ class CsvDecoder:
     text column, and null in any other. Blanks around a value are ignored, except in text columns.
     """
 
-    def __init__(self, option: Csv, schema: pa.Schema, places: FieldMapping) -> None:
+    def __init__(self, option: Csv, schema: pa.Schema, places: tuple[int | None, ...], width: int) -> None:
+        """Take the field of each column (None: no field, the column is null), and the number of a record's fields."""
         self.schema = schema
-        self._option, self._places = option, places
+        self._option, self._places, self._width = option, places, width
         self._expect_bad = False  # the previous chunk had bad records, so this one may
         self._as_bytes: dict[int, pa.DataType] = {}  # fields in which there were values that did not fit
         self._times: dict[int, pa.DataType] | None = None  # fields, as Arrow's csv parser can make them
-        self._splitter = RowSplitter(dialect_of(option), places.width, option.null)
+        self._splitter = RowSplitter(dialect_of(option), width, option.null)
         self._quick = {
             place: field.type if _is_direct(field.type) else pa.binary()
-            for field, place in zip(schema, places.columns, strict=True)
+            for field, place in zip(schema, places, strict=True)
             if place is not None
         }
 
@@ -146,9 +138,9 @@ class CsvDecoder:
         """Return the decoder to some of the columns, in the order of their names."""
         if names == tuple(self.schema.names):
             return self
-        places = tuple(self._places.columns[self.schema.get_field_index(name)] for name in names)
+        places = tuple(self._places[self.schema.get_field_index(name)] for name in names)
         schema = pa.schema([self.schema.field(name) for name in names])
-        return CsvDecoder(self._option, schema, FieldMapping(width=self._places.width, columns=places))
+        return CsvDecoder(self._option, schema, places, self._width)
 
     def decode(self, chunk: Chunk) -> Decoded:
         """Return the records as rows; one of another width, or with a value that does not fit, is bad."""
@@ -174,7 +166,7 @@ class CsvDecoder:
         if self._times is None:
             self._times = dict(self._types_of_times(fields))
         columns = []
-        for field, place in zip(self.schema, self._places.columns, strict=True):
+        for field, place in zip(self.schema, self._places, strict=True):
             array = fields[place] if place is not None else pa.nulls(len(chunk.ends), field.type)
             if pa.types.is_timestamp(array.type):
                 array = array.cast(field.type)
@@ -197,7 +189,7 @@ class CsvDecoder:
         return fields
 
     def _types_of_times(self, fields: Mapping[int, pa.Array]) -> Iterator[tuple[int, pa.DataType]]:
-        for field, place in zip(self.schema, self._places.columns, strict=True):
+        for field, place in zip(self.schema, self._places, strict=True):
             if place is not None and pa.types.is_timestamp(field.type):
                 kind = parsed_as(fields[place].cast(pa.string()), field.type)
                 if kind is not None:
@@ -205,7 +197,7 @@ class CsvDecoder:
 
     def _column(self, rows: SplitRows, number: int, reasons: dict[int, str]) -> pa.Array:
         """Return a column's values, null where one does not fit, and add to `reasons` why."""
-        field, place = self.schema.field(number), self._places.columns[number]
+        field, place = self.schema.field(number), self._places[number]
         if place is None:
             return pa.nulls(len(rows.indices), field.type)
         values = rows.columns[place]

@@ -70,7 +70,7 @@ class Dialect:
                 msg = f"no field at {position} of {row[:80]!r}"
                 raise AssertionError(msg)
             quoted = match["body"] is not None
-            text = self._unquoted(match) if quoted else self._plain(match)
+            text = self._unquoted(match) if quoted else self._without_escapes(match["plain"])
             yield Field(text, quoted, closed=not quoted or match["rest"] is not None)
             separator, position = match["separator"], match.end()
 
@@ -83,9 +83,9 @@ class Dialect:
         field = self._field.match(row, last)
         return last if field and field["body"] is not None and field["rest"] is None else None
 
-    def rewrite(self, row: str, target: Dialect) -> bytes:
+    def rewrite(self, row: bytes, target: Dialect) -> bytes:
         """Return a row in the target dialect, without any text on which parsers disagree."""
-        return target.join(self.fields(row))
+        return target.join(self.fields(self.decode(row)))
 
     def join(self, fields: Iterable[Field]) -> bytes:
         """Return fields as a row, without any text on which parsers disagree.
@@ -108,15 +108,12 @@ class Dialect:
             text = text.replace(self.escape, self.escape * 2)
         return self.quote + text.replace(self.quote, self.quote * 2) + self.quote
 
-    def _plain(self, match: re.Match[str]) -> str:
-        return self._without_escapes(match["plain"])
-
     def _unquoted(self, match: re.Match[str]) -> str:
         body, rest = match["body"], match["rest"] or ("\n" if match["cut"] else "")
         if self.quote is not None and self.escape is None:
             return body.replace(self.quote * 2, self.quote) + rest
         literal = len(self.escape or "") if self.escape and rest.startswith(self.escape) else 0
-        return self._escaped.sub(_second, body) + rest[:literal] + self._without_escapes(rest[literal:])
+        return self._escaped.sub(lambda pair: pair[0][1], body) + rest[:literal] + self._without_escapes(rest[literal:])
 
     def _without_escapes(self, text: str) -> str:
         if self.escape is None or self.escape not in text:
@@ -157,10 +154,6 @@ class Dialect:
         literal = rf"(?:{escape})?" if escape else ""
         rest = rf"(?:{quote}(?P<rest>{literal}{text})|(?P<cut>{literal})\Z)"
         return re.compile(rf"(?:{quote}{body}{rest}|{plain}){end}", re.DOTALL)
-
-
-def _second(match: re.Match[str]) -> str:
-    return match[0][1]
 
 
 def dialect_of(option: Csv) -> Dialect:

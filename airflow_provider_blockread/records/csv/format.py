@@ -24,12 +24,12 @@ from airflow_provider_blockread.records.io.source import ByteSource, too_wide
 from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
+from airflow_provider_blockread.records.text.lines import crlf_joined
 from airflow_provider_blockread.records.text.pieces import RecordFinder, first_end, with_last
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
 _PIECE_BYTES = 2**18  # what is processed at once: its arrays stay in the processor's cache
 _HEADER_BYTES = 64 * 2**10
-_CR = 13
 
 
 class CsvFormat(TextFormat):
@@ -146,12 +146,8 @@ class CsvFormat(TextFormat):
         """Return the state map of `[start, end)`."""
         return self._rows.scan(source, start, end)
 
-    def decoder(self) -> Decoder:
-        """Return a decoder to the columns of the option's schema."""
-        return csv_decoder(self.option, self.header, self.file)
-
-    def decoder_of(self, names: tuple[str, ...]) -> Decoder:
-        """Return a decoder to some columns of the option's schema."""
+    def decoder(self, names: tuple[str, ...] | None = None) -> Decoder:
+        """Return a decoder to the columns of the option's schema, or to some of them."""
         return csv_decoder(self.option, self.header, self.file, names)
 
 
@@ -175,7 +171,7 @@ class _RowFinder:
             marks, self._mode = self._rows.newlines(text[low : low + _PIECE_BYTES], self._mode)
             found.append(marks + low if low else marks)
         marks = np.concatenate(found)
-        return _crlf_joined(text, marks) if b"\r" in text else (marks, marks + 1)
+        return crlf_joined(np.frombuffer(text, np.uint8), marks) if b"\r" in text else (marks, marks + 1)
 
     def _skipped(self, text: bytes, nexts: Offsets) -> Mask | None:
         if self._comment is None or not len(nexts) or not (self._in_comment or self._comment in text):
@@ -188,13 +184,3 @@ class _RowFinder:
 def _text(mark: str | bytes | None, encoding: str) -> str | None:
     codec = "utf-8" if encoding == "binary" else encoding
     return mark.decode(codec, "surrogateescape") if isinstance(mark, bytes) else mark
-
-
-def _crlf_joined(text: bytes, marks: Offsets) -> tuple[Offsets, Offsets]:
-    """Return where rows end and the next ones start, with each CRLF joined; `marks` are bytes that end rows."""
-    data = np.frombuffer(text, np.uint8)
-    returns = data[marks] == _CR
-    pairs = returns[:-1] & ~returns[1:] & (marks[1:] == marks[:-1] + 1)
-    first = np.append(True, ~pairs)[: len(marks)]  # not an LF that only completes a CRLF
-    ends = marks[first]
-    return ends, ends + 1 + np.append(pairs, False)[: len(marks)][first]

@@ -35,7 +35,6 @@ class MarkedRows:
         self._automaton = Automaton(marks)
         self._pairs = QuotePairs(marks, self._automaton)
         self._no_pairs = {self._automaton.number(mode) for mode in (ESCAPED, ESCAPED_QUOTED, COMMENT)}
-        self.modes = self._automaton.modes
 
     def enter(self, source: ByteSource, offset: int, state: int) -> tuple[int, int]:
         """Return the offset and the state."""
@@ -58,7 +57,7 @@ class MarkedRows:
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the state map of `[start, end)`."""
-        effect = StateMap.identity(self.modes)
+        effect = StateMap.identity(self._automaton.modes)
         for low in range(start, end, _WINDOW_BYTES):
             effect = effect.then(self._automaton.effect(source.read(low, min(low + _WINDOW_BYTES, end))))
         return effect
@@ -70,8 +69,6 @@ class QuotedRows:
     States: 0 outside and 1 inside quotes; at an offset within a run of quotes, the state after the run. Modes are
     finer.
     """
-
-    modes = 2
 
     def __init__(self, marks: SpecialBytes) -> None:
         """Take the marks; comments have no effect on newlines here."""
@@ -98,7 +95,7 @@ class QuotedRows:
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the state map of `[start, end)`."""
-        return StateMap.identity(self.modes) if self._quote is None else self._runs.scan(source, start, end)
+        return StateMap.identity(2) if self._quote is None else self._runs.scan(source, start, end)
 
 
 class QuotePairs:
@@ -112,11 +109,10 @@ class QuotePairs:
         self._modes = np.full(256, automaton.number(TEXT))  # outside quotes, after each byte
         self._modes[ord(marks.delimiter)] = automaton.number(FIELD)
         self._modes[[_LF, _CR]] = automaton.number(START)
-        self._openers = np.zeros(256, np.bool_)  # bytes that may precede an opening quote or the second of a pair
-        self._openers[[ord(marks.delimiter), _LF, _CR]] = True
         if marks.quote is not None:
             self._modes[self._mark] = automaton.number(QUOTE)
-            self._openers[self._mark] = True
+        # Bytes that may precede an opening quote or the second of a pair.
+        self._openers = np.isin(self._modes, list(self._fresh))
 
     def newlines(self, buffer: bytes, mode: int) -> tuple[Offsets, int] | None:
         """Return the bytes LF and CR of `buffer` that end rows, and the mode after it; None where a quote is text."""

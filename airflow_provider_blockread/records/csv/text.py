@@ -45,7 +45,7 @@ class CsvText:
 def csv_text(chunk: Chunk, dialect: Dialect) -> CsvText:
     """Return the records of a chunk as text for Arrow's parser."""
     disputed = _disputed(chunk, dialect) if dialect.escape is not None and len(chunk.ends) else ()
-    text = _joined(chunk, {index: _rewrite(chunk, index, dialect, dialect) for index in disputed})
+    text = _joined(chunk, {index: dialect.rewrite(chunk.record(index), dialect) for index in disputed})
     marks = dialect.marks
     replaced = []
     for name, mark in dialect.marks.items():
@@ -63,12 +63,8 @@ def csv_text(chunk: Chunk, dialect: Dialect) -> CsvText:
 def rewritten(chunk: Chunk, dialect: Dialect) -> CsvText:
     """Return the records of a chunk with every row rewritten in a dialect that all parsers read alike; slow."""
     plain = Dialect(",", '"', None, dialect.codec)
-    text = _joined(chunk, {index: _rewrite(chunk, index, dialect, plain) for index in range(len(chunk.ends))})
+    text = _joined(chunk, {index: dialect.rewrite(chunk.record(index), plain) for index in range(len(chunk.ends))})
     return CsvText(text=_whole(text), dialect=plain)
-
-
-def _rewrite(chunk: Chunk, index: int, dialect: Dialect, target: Dialect) -> bytes:
-    return dialect.rewrite(dialect.decode(chunk.record(index)), target)
 
 
 def _whole(text: bytes) -> bytes:

@@ -62,13 +62,16 @@ def _universal_ends(buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
 
 def _mixed_ends(data: npt.NDArray[np.uint8], *, final: bool) -> tuple[Offsets, Offsets]:
     """Return the ends of lines some of which end in a lone CR."""
-    marks = np.flatnonzero((data == _LF) | (data == _CR))
-    values = data[marks]
-    adjacent = marks[1:] == marks[:-1] + 1
-    pair = adjacent & (values[:-1] == _CR) & (values[1:] == _LF)
-    second = np.append(False, pair)  # an LF that only completes a CRLF
-    length = np.append(pair, False).astype(np.int64) + 1
-    ends, lengths = marks[~second], length[~second]
-    if len(ends) and not final and ends[-1] == len(data) - 1 and data[-1] == _CR:
-        ends, lengths = ends[:-1], lengths[:-1]  # the LF of this CR may be the next byte of the file
-    return ends, ends + lengths
+    ends, nexts = crlf_joined(data, np.flatnonzero((data == _LF) | (data == _CR)))
+    if not final and data[-1] == _CR:  # its LF may be the next byte of the file
+        return ends[:-1], nexts[:-1]
+    return ends, nexts
+
+
+def crlf_joined(data: npt.NDArray[np.uint8], marks: Offsets) -> tuple[Offsets, Offsets]:
+    """Return where lines end and the next ones start, with each CRLF joined; `marks` are CR and LF that end lines."""
+    returns = data[marks] == _CR
+    pairs = returns[:-1] & ~returns[1:] & (marks[1:] == marks[:-1] + 1)
+    first = np.append(True, ~pairs)[: len(marks)]  # not an LF that only completes a CRLF
+    ends = marks[first]
+    return ends, ends + 1 + np.append(pairs, False)[: len(marks)][first]

@@ -118,8 +118,8 @@ class Columns:
     def decoder(self, fmt: RecordFormat) -> Decoder:
         """Return the decoder for a file; `fmt` is the format as it applies to the file."""
         if isinstance(fmt, EncodedFormat) and isinstance(fmt.inner, CsvFormat):
-            return TranscodingDecoder(fmt.inner.decoder_of(self.names), fmt.transcoder)
-        return fmt.decoder_of(self.names) if isinstance(fmt, CsvFormat) else fmt.decoder()
+            return TranscodingDecoder(fmt.inner.decoder(self.names), fmt.transcoder)
+        return fmt.decoder(self.names) if isinstance(fmt, CsvFormat) else fmt.decoder()
 
     def batch(self, rows: Rows) -> pa.RecordBatch:
         """Return the rows as a batch with exactly these columns."""
