@@ -57,8 +57,7 @@ def join_files(fmt: BaseFormat, contents: Sequence[bytes]) -> JoinedFiles:
 
 def _summed(buffer: bytes, walk: Walk, borders: Offsets, counts: Offsets, added: Offsets) -> JoinedFiles:
     """Return the files, of which the walk has `counts` records up to each border, and which got `added` bytes."""
-    nexts, ends = walk.nexts, walk.ends
-    starts = np.append(0, nexts)[:-1]
+    starts, ends, nexts = walk.starts, walk.ends, walk.nexts
     begins = starts if walk.begins is None else walk.begins
     skipped = np.zeros(len(nexts), np.bool_) if walk.skipped is None else walk.skipped
     skipped_bytes = _by_file(np.where(skipped, nexts - starts, 0), counts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -28,6 +28,13 @@ class Walk:
     begins: Offsets | None = None
     skipped: Mask | None = None
 
+    @property
+    def starts(self) -> Offsets:
+        """Where each record starts."""
+        starts = np.empty_like(self.nexts)
+        starts[:1], starts[1:] = 0, self.nexts[:-1]
+        return starts
+
     def __getitem__(self, places: slice) -> Walk:
         begins = None if self.begins is None else self.begins[places]
         skipped = None if self.skipped is None else self.skipped[places]
@@ -35,10 +42,12 @@ class Walk:
 
     def shifted(self, by: int) -> Walk:
         """Return the same records with `by` added to all offsets."""
-        if by == 0:
-            return self
-        begins = None if self.begins is None else self.begins + by
-        return Walk(self.ends + by, self.nexts + by, begins, self.skipped)
+        return self if by == 0 else self.mapped(lambda offsets: offsets + by)
+
+    def mapped(self, convert: Callable[[Offsets], Offsets]) -> Walk:
+        """Return the same records with all offsets converted."""
+        begins = None if self.begins is None else convert(self.begins)
+        return Walk(convert(self.ends), convert(self.nexts), begins, self.skipped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +78,12 @@ class Chunk:
         starts, begins, ends, nexts = map(convert, (self.starts, self.begins, self.ends, self.nexts))
         return replace(self, buffer=buffer, starts=starts, begins=begins, ends=ends, nexts=nexts)
 
-    def only(self, indices: Offsets) -> Chunk:
-        """Return some of the records as lines of a new buffer; their offsets in the file are lost."""
-        begins, ends = self.begins[indices], self.ends[indices]
-        nexts = np.cumsum(ends - begins + 1)
-        buffer = b"\n".join([self.record(index) for index in indices.tolist()]) + b"\n"
-        starts = nexts - (ends - begins) - 1
-        return replace(self, buffer=buffer, starts=starts, begins=starts, ends=nexts - 1, nexts=nexts)
+    def with_lines(self, records: Sequence[bytes]) -> Chunk:
+        """Return other records as lines of a new buffer; they have no offsets in the file."""
+        sizes = np.fromiter(map(len, records), np.int64, len(records))
+        nexts = np.cumsum(sizes + 1)
+        starts, buffer = nexts - sizes - 1, b"".join([record + b"\n" for record in records])
+        return replace(self, buffer=buffer, starts=starts, begins=starts, ends=nexts - 1, nexts=nexts, offset_map=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

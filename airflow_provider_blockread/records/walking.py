@@ -159,9 +159,7 @@ def _where(source: ByteSource, fmt: RecordFormat, buffer: bytes, position: int) 
 
 
 def _chunk(buffer: bytes, walk: Walk, position: int, end: int) -> Chunk:
-    nexts = walk.nexts
-    starts = np.empty_like(nexts)
-    starts[0], starts[1:] = 0, nexts[:-1]
+    starts, nexts = walk.starts, walk.nexts
     count = int(np.searchsorted(starts, end - position)) if end - position <= starts[-1] else len(starts)
     starts, ends, nexts = starts[:count], walk.ends[:count], nexts[:count]
     begins = starts if walk.begins is None else walk.begins[:count]

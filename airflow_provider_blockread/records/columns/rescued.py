@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -86,7 +86,7 @@ class Rescuing(ABC, Generic[T]):
             misfits: dict[int, Collection[str]] = dict.fromkeys(todo, ())
             if seeks:
                 misfits |= self._misfits(chunk, {index: apart[index] for index in todo})
-            decoded = self._plain.decode(lines(chunk, [self.cleaned(apart[i], misfits[i]) for i in todo]))
+            decoded = self._plain.decode(chunk.with_lines([self.cleaned(apart[i], misfits[i]) for i in todo]))
             still = {todo[record.index]: record.reason for record in decoded.bad}
             good = [index for index in todo if index not in still]
             for index in good:
@@ -100,7 +100,7 @@ class Rescuing(ABC, Generic[T]):
         """Return the columns whose values do not fit, by the record."""
         tried = [(index, name, text) for index, one in records.items() for name, text in self.alone(one)]
         found: dict[int, set[str]] = {}
-        for bad in self._alone.decode(lines(chunk, [text for _, _, text in tried])).bad:
+        for bad in self._alone.decode(chunk.with_lines([text for _, _, text in tried])).bad:
             index, name, _ = tried[bad.index]
             found.setdefault(index, set()).add(name)
         return found
@@ -132,20 +132,8 @@ def as_object(members: Iterable[tuple[Iterable[str | int], str]]) -> str:
 def as_text(text: str) -> str:
     """Return text as a JSON string; halves of surrogate pairs are escaped, since UTF-8 has none."""
     quoted = json.dumps(text, ensure_ascii=False)
-    return quoted if _is_utf8(quoted) else json.dumps(text)
-
-
-def lines(like: Chunk, records: list[bytes]) -> Chunk:
-    """Return records as lines of a chunk; their offsets in the file are lost."""
-    nexts = np.cumsum([len(record) + 1 for record in records], dtype=np.int64)
-    starts = np.concatenate([np.zeros(min(len(records), 1), np.int64), nexts[:-1]])
-    buffer = b"".join(record + b"\n" for record in records)
-    return replace(like, buffer=buffer, starts=starts, begins=starts, ends=nexts - 1, nexts=nexts, offset_map=None)
-
-
-def _is_utf8(text: str) -> bool:
     try:
-        text.encode()
+        quoted.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return json.dumps(text)
+    return quoted

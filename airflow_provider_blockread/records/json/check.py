@@ -33,12 +33,15 @@ class _Named(float):
 def object_check(schema: pa.Schema) -> Callable[[bytes], str | None]:
     """Return a function that returns why a record does not fit the schema, or None where it may fit.
 
-    The function raises ValueError or RecursionError for a record that it cannot parse.
+    Of a record that it cannot parse, the function returns an empty string.
     """
     fields = [(field.name, str(field.type), _fits(field.type)) for field in schema]
 
     def check(record: bytes) -> str | None:
-        value = json.loads(record.decode(), parse_constant=_Named)
+        try:
+            value = json.loads(record.decode(), parse_constant=_Named)
+        except (ValueError, RecursionError):
+            return ""
         for name, kind, fits in fields:
             if not fits(value.get(name)):
                 return f"field {name!r} is not of type {kind}"
@@ -57,34 +60,22 @@ def _fits(kind: pa.DataType) -> Fits:
             value is None or (isinstance(value, dict) and all(fits(value.get(name)) for name, fits in members))
         )
     if pa.types.is_integer(kind):
-        least, bound = _integer_bounds(kind)
+        least, bound = 0, 2**kind.bit_width
+        if pa.types.is_signed_integer(kind):
+            least, bound = -bound // 2, bound // 2
         return lambda value: value is None or (type(value) is int and least <= value < bound)
     if pa.types.is_temporal(kind):
         return lambda value: value is None or (isinstance(value, str) and _DATE.match(value) is not None)
     if pa.types.is_floating(kind):
         return partial(_is_float, _TOO_LARGE[kind.bit_width])
-    types = _accepted(kind)
+    types = (bool,) if pa.types.is_boolean(kind) else (int, float, str) if pa.types.is_decimal(kind) else (str,)
     return lambda value: value is None or type(value) in types
-
-
-def _integer_bounds(kind: pa.DataType) -> tuple[int, int]:
-    """Return the least value of an integer type, and the first that is too large for it."""
-    if pa.types.is_unsigned_integer(kind):
-        return 0, 2**kind.bit_width
-    bound = 2 ** (kind.bit_width - 1)
-    return -bound, bound
 
 
 def _is_float(too_large: int, value: object) -> bool:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return -too_large < value < too_large or isinstance(value, _Named)
     return value is None
-
-
-def _accepted(kind: pa.DataType) -> tuple[type, ...]:
-    if pa.types.is_boolean(kind):
-        return (bool,)
-    return (int, float, str) if pa.types.is_decimal(kind) else (str,)
 
 
 def invalid_numbers(text: bytes, values: Callable[[], pa.BinaryArray]) -> list[int]:
@@ -113,19 +104,26 @@ def infinite_rows(batch: pa.RecordBatch, places: list[int]) -> Offsets:
     """Return the rows with an infinite number in these columns, whose text may be a number that is too large."""
     found = np.zeros(batch.num_rows, np.bool_)
     for place in places:
-        found |= _holds_infinity(batch.column(place))
+        found |= _is_or_holds_infinity(batch.column(place), batch.schema.field(place))
     return np.flatnonzero(found)
 
 
-def _holds_infinity(values: pa.Array) -> Mask:
+def _is_or_holds_infinity(values: pa.Array, field: pa.Field) -> Mask:
+    if pa.types.is_floating(field.type):
+        infinite: Mask = np.isinf(values.to_numpy(zero_copy_only=False))
+        return infinite
+    return _holds(values, field.type, _is_or_holds_infinity)
+
+
+def _holds(values: pa.Array, kind: pa.DataType, are_sought: Callable[[pa.Array, pa.Field], Mask]) -> Mask:
+    """Return which values of a list or struct type have an item or member that is sought; none of other types have."""
     found = np.zeros(len(values), np.bool_)
-    if pa.types.is_floating(values.type):
-        found |= np.isinf(values.to_numpy(zero_copy_only=False))
-    if pa.types.is_list(values.type):
-        found[np.asarray(pc.list_parent_indices(values))[_holds_infinity(values.flatten())]] = True
-    elif pa.types.is_struct(values.type):
-        for number in range(values.type.num_fields):
-            found |= _holds_infinity(values.field(number))
+    if pa.types.is_list(kind):
+        found[np.asarray(pc.list_parent_indices(values))[are_sought(values.flatten(), kind.value_field)]] = True
+    elif pa.types.is_struct(kind):
+        for number in range(kind.num_fields):
+            found |= are_sought(values.field(number), kind.field(number))
+        found &= np.asarray(values.is_valid())
     return found
 
 
@@ -144,7 +142,7 @@ def null_rows(batch: pa.RecordBatch, places: list[int]) -> dict[int, str]:
         )
         if _demands_values(field.type):
             why = f"field {field.name!r} holds a null where the schema says not null"
-            rows |= dict.fromkeys(np.flatnonzero(_holds_null(column, field.type)).tolist(), why)
+            rows |= dict.fromkeys(np.flatnonzero(_holds(column, field.type, _is_or_holds_null)).tolist(), why)
     return rows
 
 
@@ -160,21 +158,9 @@ def _with_null(values: pa.Array, field: pa.Field) -> Offsets:
     return np.flatnonzero(np.asarray(values.is_null()))
 
 
-def _holds_null(values: pa.Array, kind: pa.DataType) -> Mask:
-    """Return which values contain a null, at any depth, where the type is not nullable."""
-    found = np.zeros(len(values), np.bool_)
-    if pa.types.is_list(kind):
-        inner, owners = values.flatten(), np.asarray(pc.list_parent_indices(values))
-        found[owners[_is_or_holds_null(inner, kind.value_field)]] = True
-    elif pa.types.is_struct(kind):
-        for number in range(kind.num_fields):
-            found |= _is_or_holds_null(values.field(number), kind.field(number))
-        found &= np.asarray(values.is_valid())
-    return found
-
-
 def _is_or_holds_null(values: pa.Array, field: pa.Field) -> Mask:
-    found = _holds_null(values, field.type)
+    """Return which values are null, or contain a null, where the type is not nullable."""
+    found = _holds(values, field.type, _is_or_holds_null)
     found[_with_null(values, field)] = True
     return found
 

@@ -84,7 +84,7 @@ class JsonDecoder:
         self._odd = []
         unread = _unread(len(chunk.ends), tables)
         if len(unread):
-            subset = chunk.only(unread) if tables else chunk
+            subset = chunk.with_lines([chunk.record(index) for index in unread.tolist()]) if tables else chunk
             misfits: Reasons = dict.fromkeys(
                 invalid_numbers(subset.buffer, partial(raw_values, subset)), _INVALID_NUMBER
             )
@@ -112,11 +112,9 @@ class JsonDecoder:
         """Return the rows with a number that is too large for its type and became infinite, and why."""
         found: Reasons = {}
         for row in infinite_rows(batch, self._of_floats).tolist():
-            try:
-                why = self._check(chunk.record(int(indices[row])))
-            except (ValueError, RecursionError):
-                why = "a number may be too large: the record has too many digits or levels to check"
-            found |= {} if why is None else {row: why}
+            why = self._check(chunk.record(int(indices[row])))
+            if why is not None:
+                found[row] = why or "a number may be too large: the record has too many digits or levels to check"
         return found
 
     def _objects(self, chunk: Chunk, reasons: Reasons) -> Objects:
@@ -179,9 +177,8 @@ class JsonDecoder:
         self._check_each(chunk, objects.indices[not_utf8(values)].tolist(), reasons)
         suspects = objects.indices if few else objects.indices[self._unlikely(values)]
         for index in suspects.tolist():
-            try:
-                why = self._check(chunk.record(index))
-            except (ValueError, RecursionError):
+            why = self._check(chunk.record(index))
+            if why == "":
                 why = self._why_refused(chunk.record(index)) if few else None
             reasons |= {} if why is None else {index: why}
 
@@ -199,11 +196,7 @@ class JsonDecoder:
 
     def _why_bad(self, record: bytes) -> str | None:
         """Return why a record by itself is bad, or None where it is good."""
-        try:
-            why = self._check(record)
-        except (ValueError, RecursionError):
-            why = None
-        return self._why_refused(record) if why is None else why
+        return self._check(record) or self._why_refused(record)
 
     def _why_refused(self, record: bytes) -> str | None:
         """Return why the parser refuses a record by itself, or None where it reads it."""
@@ -217,12 +210,10 @@ class JsonDecoder:
         """Yield the rows of `objects` that are good, after a check of each."""
         unread = []
         for index in objects.indices.tolist():
-            try:
-                why = self._check(chunk.record(index))
-            except (ValueError, RecursionError):
+            why = self._check(chunk.record(index))
+            if why == "":
                 unread.append(index)
-                continue
-            if why is not None:
+            elif why is not None:
                 reasons[index] = why
         objects = self._left(chunk, objects, reasons)
         places: Offsets = np.searchsorted(objects.indices, unread)

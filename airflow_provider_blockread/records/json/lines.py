@@ -55,15 +55,13 @@ class _MarkBlank:
         return walk, seen
 
     def _skipped(self, piece: bytes, walk: Walk) -> Mask | None:
-        blank = _blank(piece, walk.ends, walk.nexts)
+        blank = _blank(piece, walk.starts, walk.ends)
         blank[0] &= self._blank
         return blank if blank.any() else None
 
 
-def _blank(buffer: bytes, ends: Offsets, nexts: Offsets) -> Mask:
+def _blank(buffer: bytes, starts: Offsets, ends: Offsets) -> Mask:
     """Return which lines contain only JSON's white space; their first byte rules most lines out."""
-    starts = np.empty_like(nexts)
-    starts[0], starts[1:] = 0, nexts[:-1]
     data = np.frombuffer(buffer, np.uint8)
     first = data[np.minimum(starts, len(data) - 1)]
     blank: Mask = starts == ends

@@ -71,24 +71,15 @@ class RescuingDecoder(Rescuing[Pairs]):
         with suppress(ValueError, RecursionError):
             if not _may_be_strange(json.loads(text), self._kinds):
                 return True
-        record = self._parsed(text)
+        record = _parsed(text)
         written = "" if record is None else self.written(record, ())
         if written:
             found.texts[index] = written
         return record is not None
 
-    def _parsed(self, text: bytes) -> Pairs | None:
-        """Return a record as an object that can be written again; None if it is none, or is nested too deeply."""
-        try:
-            parsed = _parsed(text)
-            _value(parsed)
-        except RecursionError:
-            return None
-        return parsed
-
     def taken_apart(self, record: bytes) -> Pairs | None:
         """Return a record as an object; None where it is none, is nested too deeply, or has a column's field twice."""
-        parsed = self._parsed(record)
+        parsed = _parsed(record)
         names = [name for name, _ in parsed or () if name in self._kinds]
         return None if len(set(names)) < len(names) else parsed
 
@@ -122,12 +113,16 @@ def json_decoder(option: JsonLines | JsonArray, *, commas: bool = False) -> Deco
 
 
 def _parsed(record: bytes) -> Pairs | None:
-    """Return a record as Python's parser reads it, numbers as they are written; None if it is no object."""
+    """Return a record as an object that can be written again; None if it is none, or is nested too deeply.
+
+    It is as Python's parser reads it, with numbers as they are written.
+    """
     try:
         found = json.loads(
             record.decode(), object_pairs_hook=Pairs, parse_int=Literal, parse_float=Literal, parse_constant=Literal
         )
-    except ValueError:
+        _value(found)
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, Pairs) else None
 
