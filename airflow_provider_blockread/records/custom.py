@@ -79,8 +79,7 @@ def make_object(
     cls = load_object(path, demands.what)
     if not isinstance(cls, type):
         raise _refused(demands, path, "is not a class")
-    if not all(hasattr(cls, name) for name in demands.methods):  # what is of another kind is not called
-        _require_members(path, cls, demands, demands.methods)
+    _require_members(path, cls, demands, demands.methods)  # what is of another kind is not called
     try:
         made = make(cls, options)
     except BlockReadError:

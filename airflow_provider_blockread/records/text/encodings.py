@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options.parsing.encodings import UNIT_BYTES
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.model import Chunk, Decoder, Offsets, Walk
+from airflow_provider_blockread.records.model import Chunk, Decoder, Walk
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.narrowing import Narrowing, NarrowSource
 from airflow_provider_blockread.records.text.pieces import RecordFinder, find_records
@@ -96,13 +96,8 @@ class EncodedFormat(BaseFormat):
             narrow = self._narrowing.of_all(piece) if final else self._narrowing.of(piece)
             if not narrow:
                 return Walk(np.empty(0, np.int64), np.empty(0, np.int64)), 0
-
-            def scaled(places: Offsets) -> Offsets:
-                return np.minimum(places * unit, len(piece))
-
             walk, searched = finder(narrow, final=final)
-            begins = None if walk.begins is None else scaled(walk.begins)
-            return Walk(scaled(walk.ends), scaled(walk.nexts), begins, walk.skipped), searched * unit
+            return walk.mapped(lambda places: np.minimum(places * unit, len(piece))), searched * unit
 
         return find_records(buffer, find, final=final)
 
