@@ -98,6 +98,10 @@ class SeparatedFormat(TextFormat, ABC):
     """A text format whose records end at separators; the file's end ends the last one."""
 
     @abstractmethod
+    def cut(self, source: ByteSource, offset: int, state: int) -> int:
+        """Return the end of the first separator that ends at or after `offset`, or the file's size."""
+
+    @abstractmethod
     def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
         """Return where separators begin and end in a buffer that does not begin inside one."""
 
