@@ -25,13 +25,13 @@ def with_ids(schema: pa.Schema, table: FieldIds) -> pa.Schema:
     known, free = dict(_mapped(json.loads(table.mapping))), count(table.last + 1)
     number = lambda path: known[path] if path in known else next(free)  # noqa: E731 - short
     together = [list(schema)] if not known else [[field] for field in schema]
-    fields = [numbered for fields in together for numbered in _struct(fields, number)]
+    fields = [numbered for fields in together for numbered in _numbered(fields, number)]
     return pa.schema(fields, schema.metadata)
 
 
 def without_ids(schema: pa.Schema) -> pa.Schema:
     """Return the schema without any ids."""
-    return pa.schema(_struct(list(schema), lambda _: None))
+    return pa.schema(_numbered(list(schema), lambda _: None))
 
 
 def ids_of(schema: pa.Schema) -> list[int | None]:
@@ -51,8 +51,11 @@ def _mapped(mapping: Sequence[Mapping[str, Any]], path: Path = ()) -> Iterator[t
 _Number = Callable[[Path], int | None]
 
 
-def _struct(fields: Sequence[pa.Field], number: _Number, path: Path = ()) -> list[pa.Field]:
-    paths = [(*path, field.name) for field in fields]
+def _numbered(
+    fields: Sequence[pa.Field], number: _Number, path: Path = (), names: Sequence[str] = ()
+) -> list[pa.Field]:
+    """Return the fields at a path with their ids and those inside them; `names` are those in paths, if they differ."""
+    paths = [(*path, name) for name in names or [field.name for field in fields]]
     numbered = [_named(field, number(path)) for field, path in zip(fields, paths, strict=True)]
     return [field.with_type(_kind(field.type, number, path)) for field, path in zip(numbered, paths, strict=True)]
 
@@ -60,16 +63,13 @@ def _struct(fields: Sequence[pa.Field], number: _Number, path: Path = ()) -> lis
 def _kind(kind: pa.DataType, number: _Number, path: Path) -> pa.DataType:
     """Return a type with the ids of the fields inside it."""
     if pa.types.is_struct(kind):
-        return pa.struct(_struct(list(kind), number, path))
+        return pa.struct(_numbered(list(kind), number, path))
     if pa.types.is_map(kind):
-        key, item = _named(kind.key_field, number((*path, "key"))), _named(kind.item_field, number((*path, "value")))
-        kinds = [_kind(field.type, number, (*path, name)) for field, name in ((key, "key"), (item, "value"))]
-        return pa.map_(key.with_type(kinds[0]), item.with_type(kinds[1]), keys_sorted=kind.keys_sorted)
+        key, item = _numbered([kind.key_field, kind.item_field], number, path, ["key", "value"])
+        return pa.map_(key, item, keys_sorted=kind.keys_sorted)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        inner = (*path, "element")
-        element = _named(kind.value_field, number(inner))
-        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
-        return make(element.with_type(_kind(element.type, number, inner)))
+        (element,) = _numbered([kind.value_field], number, path, ["element"])
+        return pa.list_(element) if pa.types.is_list(kind) else pa.large_list(element)
     return kind
 
 
