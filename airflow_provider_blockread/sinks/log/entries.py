@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,7 +26,6 @@ from airflow_provider_blockread.storage import Stores, uris
 LOG_FOLDER = "_blockread"
 
 _THREADS = 16  # to read small files of a remote store
-T = TypeVar("T")
 
 
 class PublishedLog:
@@ -55,7 +54,7 @@ class PublishedLog:
             ProofError: when an entry names a file outside the directory.
         """
         newest = {uris.name_of(uri).rpartition("-")[0]: uri for uri in self._entries()}  # a window's newest comes last
-        texts = self._each(self._stores.read_bytes, list(newest.values()))
+        texts = self._texts(list(newest.values()))
         paths = [row["path"] for text in texts for row in _rows(text) if row["path"]]
         files = [uris.canonical(uris.child(self._uri, path)) for path in paths]
         for uri in files:
@@ -142,7 +141,7 @@ class PublishedLog:
 
     def _schemas(self) -> list[dict[str, Any]]:
         names = sorted(uri for uri, _ in self._stores.list_names(self.schemas) if uri.endswith(".json"))
-        return [json.loads(text) for text in self._each(self._stores.read_bytes, names)]
+        return [json.loads(text) for text in self._texts(names)]
 
     def _entries(self, window: str = "") -> list[str]:
         """Return the URIs of entries; those of a window are in order, the newest last."""
@@ -158,12 +157,12 @@ class PublishedLog:
         lines = "".join(f"{json.dumps(row)}\n" for row in rows)
         self._stores.write_bytes_atomic(self._entry(marker), lines.encode())
 
-    def _each(self, read: Callable[[str], T], places: Sequence[str]) -> Iterator[T]:
+    def _texts(self, places: Sequence[str]) -> Iterator[bytes]:
         if len(places) < 2 or uris.is_local(self._uri):  # noqa: PLR2004 - one needs no threads
-            yield from map(read, places)
+            yield from map(self._stores.read_bytes, places)
             return
         with ThreadPoolExecutor(_THREADS) as threads:
-            yield from threads.map(read, places)
+            yield from threads.map(self._stores.read_bytes, places)
 
 
 def _described(rows: Columns, marker: Marker, changes: str) -> bytes:
