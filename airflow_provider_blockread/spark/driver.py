@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial, reduce
 from typing import Any, TypeAlias
 
@@ -264,7 +264,6 @@ def group_result(stores: Stores, spec: ReadSpec, reports: Sequence[TaskReport]) 
     batches = [batch for report in reports for batch in pa.ipc.open_stream(report.receipts)]
     uri = f"{spec.folder}/{RECEIPTS_NAME}"
     receipts_hash = write_receipts(stores, uri, batches)
-    sums = receipt_sums(batches)
     outputs = tuple(output for report in reports for output in report.outputs)
     schemas = sorted({report.schema for report in reports if report.schema})
     if len(schemas) > 1:
@@ -281,12 +280,9 @@ def group_result(stores: Stores, spec: ReadSpec, reports: Sequence[TaskReport]) 
         manifest_hash=spec.manifest_hash,
         receipts_uri=uri,
         receipts_hash=receipts_hash,
-        blocks=sums.blocks,
-        records=sums.records,
-        bad_records=sums.bad_records,
         rows=sum(output.rows for output in outputs),
-        bytes=sums.bytes,
         outputs=outputs,
         quarantined=tuple(output for report in reports for output in report.quarantined),
         schema="".join(schemas),
+        **asdict(receipt_sums(batches)),
     )
