@@ -63,12 +63,10 @@ def file_blocks(env: Environment, row: WindowRow, generation: Generation, file: 
     """
     blocks = list(env.blocks(row.window, generation, file=file))
     named = {block.group for block in blocks}
-    groups = {one.ref.group: one for one in list_groups(env.ledger, row.window.id, generation.number)}
-    receipts: dict[int, Receipt] = {}
-    for number in named & groups.keys():
-        receipts |= {one.block: one for one in _receipts(env, groups[number], file)}
+    groups = [one for one in list_groups(env.ledger, row.window.id, generation.number) if one.ref.group in named]
+    receipts = {receipt.block: receipt for group in groups for receipt in _receipts(env, group, file)}
     now = env.ledger.now()
-    states = {number: group_progress(groups[number], now).state for number in named & groups.keys()}
+    states = {group.ref.group: group_progress(group, now).state for group in groups}
     return [
         FileBlock(
             number=block.number,

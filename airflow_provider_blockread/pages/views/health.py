@@ -22,6 +22,7 @@ def show(visit: Visit) -> Response:
     ledger = visit.env.ledger
     found, seen = ledger_health(ledger), visit.seen(visit.ledger)
     recent = recent_windows(ledger, list(seen), limit=_SEARCHED) if visit.asked("leftovers") else None
+    stuck = [one for one in found.stuck if one.feed_id in seen]
     values = {
         "recent": {} if recent is None else {window.id: window for window in recent},
         "leftovers": None if recent is None else find_leftovers(visit.env, recent, within_s=_SEARCH_S),
@@ -30,18 +31,16 @@ def show(visit: Visit) -> Response:
         "uuid": ledger.uuid,
         "address": ledger.address,
         "seen": seen,
-        "stuck": [one for one in found.stuck if one.feed_id in seen],
+        "stuck": stuck,
         "at_work": [one for one in found.at_work if one.feed_id in seen],
         "listings": [one for one in found.listings if one.feed_id in seen],
         "unfinished": [
             (one, continuing(one, ledger.address)) for one in found.unfinished if _may_see(visit, one, seen)
         ],
-        "clears": {one.window.id: clear_command(run) for one in found.stuck if (run := run_of(one)) is not None},
+        "clears": {one.window.id: clear_command(run) for one in stuck if (run := run_of(one)) is not None},
         "lists_again": {feed: trigger_command(min(ref.dags)) for feed, ref in seen.items() if ref.dags},
         "old_days": OLD.days,
-        "errors": {
-            one.window.id: visit.quoted(one.error, seen[one.feed_id]) for one in found.stuck if one.feed_id in seen
-        },
+        "errors": {one.window.id: visit.quoted(one.error, seen[one.feed_id]) for one in stuck},
     }
     return visit.page("health.html", values)
 
