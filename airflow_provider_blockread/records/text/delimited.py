@@ -15,7 +15,6 @@ from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Mask, Offsets
 from airflow_provider_blockread.records.text.format import SeparatedFormat
-from airflow_provider_blockread.records.text.pieces import first_end
 
 _SEARCH_BYTES = 64 * 2**10
 _MOST_BYTES = 2**20
@@ -37,8 +36,21 @@ class DelimitedFormat(SeparatedFormat):
         del state
         length = len(self.delimiter)
         target = max(offset - length, source.data_offset)
-        found = first_end(source, target, self.finder(), leeway=length)
-        return self._match_end(source, target, found - length) if self._overlaps and found < source.size else found
+        match = self._find(source, target)
+        if match >= 0 and self._overlaps:
+            match = self._match(source, target, match)
+        return source.size if match < 0 else match + length
+
+    def _find(self, source: ByteSource, start: int) -> int:
+        """Return the first occurrence that begins at or after `start`, or -1.
+
+        It is not searched by the finder of the walk: the proof compares what the two find.
+        """
+        for position, window in source.windows(start, overlap=len(self.delimiter) - 1):
+            found = window.find(self.delimiter)
+            if found >= 0:
+                return position + found
+        return -1
 
     def searched(self, piece: bytes) -> int:
         """Return how many bytes without a match need no second search when more follow."""
@@ -52,17 +64,17 @@ class DelimitedFormat(SeparatedFormat):
             matches = _leftmost(matches, len(self.delimiter))
         return matches, matches + len(self.delimiter)
 
-    def _match_end(self, source: ByteSource, target: int, found: int) -> int:
-        """Return the end of the first match at or after `target`; `found` is the first occurrence there."""
+    def _match(self, source: ByteSource, target: int, found: int) -> int:
+        """Return the first match at or after `target`, or -1; `found` is the first occurrence there."""
         length, free = len(self.delimiter), self._chain_start(source, found)
         while free <= found:
             border = free + _SEARCH_BYTES
-            matches, ends = self.ends(source.read(free, border + length - 1), final=False)
-            wanted = int(np.searchsorted(matches, target - free))
-            if wanted < len(ends):
-                return free + int(ends[wanted])
-            free = max(border, free + int(ends[-1]) if len(ends) else border)
-        return first_end(source, free, self.finder())
+            spots = free + _leftmost(occurrences(source.read(free, border + length - 1), self.delimiter), length)
+            wanted = int(np.searchsorted(spots, target))
+            if wanted < len(spots):
+                return int(spots[wanted])
+            free = max(border, int(spots[-1]) + length if len(spots) else border)
+        return self._find(source, free)
 
     def _chain_start(self, source: ByteSource, found: int) -> int:
         """Return the first occurrence of the chain that `found` belongs to.

@@ -9,7 +9,6 @@ from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Offsets
 from airflow_provider_blockread.records.text.format import SeparatedFormat
-from airflow_provider_blockread.records.text.pieces import first_end
 
 _LF, _CR = b"\n\r"
 
@@ -32,7 +31,20 @@ class LineFormat(SeparatedFormat):
             return offset
         if self.universal and before.startswith(b"\r"):
             return offset + (before == b"\r\n")
-        return first_end(source, offset, self.finder())
+        # Not by the finder of the walk: the proof compares what the two find.
+        for position, window in source.windows(offset, overlap=1):
+            found = self._first_end(window)
+            # A CR at a window's end may be half of a CRLF; the next window begins with it.
+            if found >= 0 and (found + 1 < len(window) or position + len(window) == source.size):
+                return position + found + (2 if window[found : found + 2] == b"\r\n" else 1)
+        return source.size
+
+    def _first_end(self, data: bytes) -> int:
+        newline = data.find(b"\n")
+        if not self.universal:
+            return newline
+        carriage = data.find(b"\r", 0, newline if newline >= 0 else len(data))
+        return carriage if carriage >= 0 else newline
 
     def searched(self, piece: bytes) -> int:
         """Return how many bytes need no second search when more follow: a CR at the end may be half of a CRLF."""

@@ -46,21 +46,15 @@ def with_last(ends: Offsets, nexts: Offsets, size: int, *, final: bool) -> tuple
     return np.append(ends, size), np.append(nexts, size)
 
 
-def first_end(source: ByteSource, start: int, finder: RecordFinder, *, leeway: int = 0) -> int:
+def first_end(source: ByteSource, start: int, finder: RecordFinder) -> int:
     """Return where the record after the first end of one at or after `start` starts, or the file's size.
-
-    Args:
-        source: the file.
-        start: in a record.
-        finder: finds the end.
-        leeway: bytes from `start` on that may belong to the record before.
 
     Raises:
         RecordError: when the record is longer than `max_record_bytes`.
     """
     low, want = start, _FIRST_BYTES
     while True:
-        if low - start > source.max_record_bytes + leeway:
+        if low - start > source.max_record_bytes:
             raise too_long(source, f"around byte {start * source.unit_bytes}", source.max_record_bytes)
         piece = source.read(low, low + want)
         final = low + len(piece) >= source.size
