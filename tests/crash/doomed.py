@@ -225,7 +225,8 @@ def strays(pipe: Doomed, *, named: bool = False) -> list[str]:
     ledger = pipe.env.ledger
     is_table = KINDS[pipe.kind].table is not None
     windows = list_windows(ledger, pipe.feed, limit=1000)
-    last = {w.window.id: w.published or (_GENERATIONS if is_table else 0) for w in windows}
+    absent = _GENERATIONS if is_table else 0
+    last = {row.window.id: row.shown.number if row.shown else absent for row in windows}
     listed = {
         uris.name_of(file.uri)
         for window, number in last.items()

@@ -135,6 +135,6 @@ def after(runs: Any, dag: DAG, run: Any) -> tuple[str, str, str]:
     """Return how the last read, the commit and the window are."""
     states = runs.states(run)
     (window,) = list_windows(LedgerHook().get_conn(), f"{dag.dag_id}.logs")
-    newest = window.generation
-    described = f"{window.published}, {newest.number} {newest.state}" if newest else window.window.state
+    newest, shown = window.generation, window.shown and window.shown.number
+    described = f"{shown}, {newest.number} {newest.state}" if newest else window.window.state
     return states.get("logs.read[1]") or states["logs.read"], states["logs.commit"], described
