@@ -69,7 +69,6 @@ UNREACHED = {
     "statement:ledger.upkeep.requests.was_requested/1": "reads what a page handed over to a run of Airflow",
     "statement:ledger.upkeep.retention.prunable/1": _TOLD,
     "statement:ledger.upkeep.retention.prunable/2": _TOLD,
-    "statement:ledger.windows.exclusions.without_excluded/1": _TOLD,
     "statement:ledger.windows.selection.late_files/1": _TOLD,
     "statement:ledger.windows.selection._counted_once/1": _TOLD,
     "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,
