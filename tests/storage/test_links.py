@@ -16,6 +16,7 @@ from airflow_provider_blockread.storage.listing import local
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.roots import bounds_of
+from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.listing.upstream import named_files
 from airflow_provider_blockread.storage.versions import open_version
 
@@ -199,6 +200,43 @@ def test_links_lead_to_one_folder_in_few_ways(place: Path, monkeypatch: pytest.M
     monkeypatch.setattr(local, "_MOST_WAYS", 3)
     for number in range(4):
         (place / "in" / f"to-{number}").symlink_to("sub")
-    assert listed(FileSource(str(place / "in"), pattern="*/b", exclude="to-3/**")) == ["sub/b"]
+        (place / "out" / f"to-{number}").symlink_to("../in/sub")
+    assert listed(FileSource(str(place / "in"), pattern="*/b")) == ["sub/b"]
+
+    (place / "in" / "out").symlink_to("../out")
+    found = FileSource(str(place / "in"), pattern="**/*/b", follow_links="anywhere", exclude="out/to-3/**")
+    assert listed(found) == ["sub/b"]
     with pytest.raises(SourceError, match=r"sub: links lead to this folder in more than 3 ways; exclude some"):
-        listed(FileSource(str(place / "in"), pattern="*/b"))
+        listed(FileSource(str(place / "in"), pattern="**/*/b", follow_links="anywhere"))
+
+
+def test_files_that_no_pattern_takes_cost_little_behind_links(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are not compared with each of the links that lead to their folder."""
+    for number in range(30):
+        (place / "in" / f"to-{number}").symlink_to("../out")
+    for number in range(30):
+        (place / "out" / f"{number}.bin").touch()
+    asked = []
+    matches = NameRules.matches
+    monkeypatch.setattr(NameRules, "matches", lambda rules, name: asked.append(name) or matches(rules, name))
+    assert listed(FileSource(str(place / "in"), pattern="*/more", follow_links="anywhere")) == ["to-0/more"]
+    assert len(asked) < 100
+
+
+@pytest.mark.parametrize("options", [{"pattern": "now/*"}, {"max_depth": 2}, {"pattern": "*"}])
+def test_links_of_one_name_in_several_roots(place: Path, options: dict[str, object]) -> None:
+    """Each leads to the same folder: its files are listed once, under the first of them."""
+    for root in ("one", "two"):
+        (place / root).mkdir()
+        (place / root / "now").symlink_to(place / "out")
+    source = FileSource([str(place / "one"), str(place / "two")], follow_links="anywhere", **options)
+    assert listed(source) == ["now/more", "now/secret"]
+
+
+@pytest.mark.parametrize("options", [{"exclude": "kept**"}, {"pattern": "new**"}])
+def test_stars_that_span_folders_beside_other_characters(place: Path, options: dict[str, str]) -> None:
+    """They depend on the path, so the files behind two links are listed under the one that the patterns take."""
+    for name in ("kept", "new"):
+        (place / "in" / name).symlink_to(place / "out")
+    found = listed(FileSource(str(place / "in"), follow_links="anywhere", **options))
+    assert [name for name in found if "/" in name and "sub" not in name] == ["new/more", "new/secret"]

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from asyncssh.sftp import SFTPAttrs, SFTPName
 
-from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import Bounds, FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.sftp import _ALIVE, SftpPages, _Reading
@@ -141,6 +141,8 @@ def test_links(landing: tuple[str, Stores, Path]) -> None:
     (folder / "real/a.csv").touch()
     (folder / "to-a.csv").symlink_to(folder / "real/a.csv")
     (folder / "broken.csv").symlink_to(folder / "none")
+    (folder / "deep.csv").symlink_to(folder / "none/none.csv")
+    (folder / "round.csv").symlink_to("round.csv")
     (folder / "_kept.csv").touch()
     (folder / "to-kept.csv").symlink_to("_kept.csv")
     assert sorted(listed(root, stores)) == ["real/a.csv", "to-kept.csv"]
@@ -168,6 +170,21 @@ def test_links(landing: tuple[str, Stores, Path]) -> None:
         with pytest.raises(SourceError, match=f"{root}/link is a link to a folder, which is not followed over SFTP"):
             listed(root, stores, **options)
     assert sorted(listed(root, stores, exclude="link/**")) == ["real/a.csv", "to-kept.csv"]
+
+
+def test_links_beside_other_roots(landing: tuple[str, Stores, Path]) -> None:
+    """A root that does not exist yet holds nothing; one that is a file is listed as itself, not by a link, too."""
+    root, stores, folder = landing
+    (folder / "in").mkdir()
+    (folder / "in/a.csv").touch()
+    (folder / "one.csv").touch()
+    (folder / "in/to-a.csv").symlink_to("a.csv")
+    (folder / "in/to-one.csv").symlink_to(folder / "one.csv")
+    source = FileSource([f"{root}/{name}" for name in ("in", "one.csv", "none/yet")])
+    absent: list[FileMissingError] = []
+    found = [version.path for version in list_files(stores, source, now_s=NOW_S, absent=absent.append)]
+    assert found == [f"{root}/in/a.csv", f"{root}/one.csv"]
+    assert len(absent) == 1
 
 
 def test_a_folder_that_comes_in_another_order_after_a_break() -> None:

@@ -23,7 +23,7 @@ from airflow_provider_blockread.storage.listing.roots import Inside
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.uris import child, file_uri, name_of, readable_uri, relative_to
 
-_MOST_WAYS = 1_000  # by which links may lead to one folder
+_MOST_WAYS = 1_000  # by which links behind links may lead to one folder
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}  # what a broken link gives
 
 
@@ -91,8 +91,8 @@ class LocalListing:
         self._own = own
         self._inside = inside
         self._hold_back = hold_back
-        #: The relative paths of the links that were followed, by target.
-        self._trees: defaultdict[str, list[str]] = defaultdict(list)
+        #: The links that were followed, by target; those of several roots may have the same relative path.
+        self._trees: defaultdict[str, list[_Followed]] = defaultdict(list)
         self._waiting: deque[_Followed] = deque()
 
     def files(self, root: str) -> Iterator[FileVersion]:
@@ -109,31 +109,33 @@ class LocalListing:
             if not self._may_follow(real):  # it led elsewhere when it was found
                 self._hold_back(link.path)
             elif not self._is_listed(real) and not link.leads_back(real):
-                self._trees[real].append(link.relative)
-                self._check_ways(real)
+                self._trees[real].append(link)
+                if len(link.walked) > 1:
+                    self._check_ways(real)
                 yield from self._tree(link, real=real)
 
     def _may_follow(self, real: str) -> bool:
         return self._inside is None or self._inside.holds(real)
 
     def _check_ways(self, real: str) -> None:
-        if len(self._trees[real]) > _MOST_WAYS:
+        """Bound the ways through several links: these multiply, unlike links in the folders of the roots themselves."""
+        if sum(len(link.walked) > 1 for link in self._trees[real]) > _MOST_WAYS:
             msg = (
                 f"{readable_uri(file_uri(real))}: links lead to this folder in more than {_MOST_WAYS:,} ways; exclude"
                 " some of the links by a pattern"
             )
             raise SourceError(msg)
 
-    def _behind_links(self, real: str, but: str | None) -> Iterator[str]:
+    def _behind_links(self, real: str, but: _Followed | None) -> Iterator[str]:
         """Yield the relative paths that links which were followed give to a place, except for one of the links."""
         tree = real if self._trees else "/"
         while tree != "/":
-            for relative in self._trees.get(tree, ()):
-                if relative != but:
-                    yield relative + real[len(tree) :]
+            for link in self._trees.get(tree, ()):
+                if link is not but:
+                    yield link.relative + real[len(tree) :]
             tree = tree.rpartition("/")[0] or "/"
 
-    def _is_listed(self, real: str, but: str | None = None) -> bool:
+    def _is_listed(self, real: str, but: _Followed | None = None) -> bool:
         """Return whether all files of a folder are listed under its own path or a link, except for this link.
 
         Where the rules depend on more than names, each file must be looked at.
@@ -142,9 +144,15 @@ class LocalListing:
             return False
         return self._own.enter(real) or any(map(self._rules.reaches, self._behind_links(real, but)))
 
-    def _is_yielded(self, real: str, but: str | None = None) -> bool:
+    def _is_yielded(self, real: str, but: _Followed | None = None) -> bool:
         """Return whether a file is listed under its own path or under a link, except for this link."""
         return self._own.contain(file_uri(real)) or any(map(self._rules.matches, self._behind_links(real, but)))
+
+    def _is_again(self, relative: str, real: str, top: _Followed) -> bool:
+        """Return whether a file below a link is listed by another way; asked only of files that the rules take."""
+        if self._rules.marks(name_of(relative)) or not self._rules.wants(relative):
+            return False
+        return self._is_yielded(real, top)
 
     def _tree(self, top: _Followed, *, real: str) -> Iterator[FileVersion]:
         """Yield the files of a tree whose own path is `real`."""
@@ -154,10 +162,10 @@ class LocalListing:
             names, links, inner = self._entries(path)
             prefix, below = child(path, ""), child(real + path[len(top.path) :], "")
             for name in names:
-                is_again = top.relative and not self._rules.marks(name) and self._is_yielded(below + name, top.relative)
+                is_again = bool(top.relative) and self._is_again(relative + name, below + name, top)
                 if name in links:
                     link = _Followed(prefix + name, relative + name, (*top.walked, (real, below[:-1])))
-                    version = self._behind_link(link, is_again=bool(is_again))
+                    version = self._behind_link(link, is_again=is_again)
                 else:
                     version = None if is_again else self._plain(prefix + name, relative + name)
                 if version is not None:
@@ -166,7 +174,7 @@ class LocalListing:
             folders += [
                 (prefix + name, f"{relative}{name}/")
                 for name in entered
-                if not (top.relative and self._is_listed(below + name, top.relative))
+                if not (top.relative and self._is_listed(below + name, top))
             ]
 
     def _entries(self, path: str) -> tuple[list[str], set[str], list[str]]:

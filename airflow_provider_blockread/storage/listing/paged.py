@@ -171,7 +171,9 @@ class PagedListing:
             if self._pages.folder_links and not self._ask(uri, lambda: self._may_follow(uri)):
                 return None
             version = self._ask(uri, lambda: self._pages.version(uri, name))
-            return None if self._pages.folder_links and self._ask(uri, lambda: self._is_listed(uri)) else version
+            if version is None or not self._pages.folder_links:  # a link that leads nowhere may have no real path
+                return version
+            return None if self._ask(uri, lambda: self._is_listed(uri)) else version
         return FileVersion(path=uri, size=size, mtime_ns=mtime_ns, etag=etag)
 
     def _require_address(self, uri: str, name: str) -> None:

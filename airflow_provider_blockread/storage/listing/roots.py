@@ -81,7 +81,10 @@ class LinkRules:
             return False
         for root, real_root in self._resolved(uri).items():
             relative = uris.relative_to(real, real_root)
-            if relative and rules.matches(relative) and uris.child(root, relative) != uri:
+            if relative is None:
+                continue
+            own = uris.child(root, relative) if relative else root  # a root that is a file is listed whatever its name
+            if own != uri and (not relative or rules.matches(relative)):
                 return True
         return False
 
@@ -89,9 +92,16 @@ class LinkRules:
         """Return the real paths of the roots on the server of a URI, by root."""
         server = _server_of(uri)
         if server not in self._real_roots:
-            found = {root: self._stores.real_path(root) for root in self._roots if _server_of(root) == server}
+            found = {root: self._real_path(root) for root in self._roots if _server_of(root) == server}
             self._real_roots[server] = {root: real for root, real in found.items() if real is not None}
         return self._real_roots[server]
+
+    def _real_path(self, root: str) -> str | None:
+        """Return the real path of a root, or None if nothing is there, so that no link leads into it."""
+        try:
+            return self._stores.real_path(root)
+        except FileMissingError:
+            return None
 
     def _place(self, path: str) -> str:
         """Return a local path with its links resolved; those of its folder are resolved once for many files."""

@@ -12,7 +12,8 @@ from airflow_provider_blockread.storage.listing.regexes import MARK
 _HIDDEN = (".", "_")
 _UNFINISHED = ("_COPYING_", ".tmp", ".part", ".crdownload")
 _SIGNS = (*(f"/{sign}" for sign in _HIDDEN), *(f"{sign}/" for sign in _UNFINISHED))
-_OF_NAMES = re.compile(rf"(?!{MARK})(\*\*/)?[^/]+")  # a glob that matches names at any depth
+#: A glob that matches names at any depth; a `**` beside other characters would span folders.
+_OF_NAMES = re.compile(rf"(?!{MARK})(\*\*/)?(\*\*|(?!.*\*\*)[^/]+)", re.DOTALL)
 _NOBODYS = "/".join(["\0"] * 64)
 
 
