@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 from operator import itemgetter
 from typing import Any, cast
 
-from gcsfs.retry import validate_response
+from gcsfs.retry import HttpError, is_retriable, validate_response
 
 from airflow_provider_blockread.storage.backends.shared.objects import ObjectPages, ObjectStore, require_version
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
@@ -42,7 +43,7 @@ class GoogleStore(ObjectStore):
         gcsfs would decompress a range of an object marked as compressed.
         """
         asked = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "gzip"}
-        headers, data = await _once(self.system, self.system.url(path, generation=etag), {}, asked)
+        headers, data = await _once(self.system, f"{self.system.url(path)}&generation={etag}", {}, asked)
         found = headers.get("X-Goog-Generation")
         if found is None:  # an emulator, which may also have ignored the generation
             found = (await self.system._get_object(path))["generation"]  # noqa: SLF001 - info() may answer from a cache
@@ -86,9 +87,15 @@ async def _once(
     The body is as it was sent if the request says in which encodings; otherwise it is decompressed.
     """
     plain = not headers or "Accept-Encoding" not in headers
-    options = {"params": system._get_params(parameters), "headers": system._get_headers(headers)}  # noqa: SLF001 - no public call has these options
-    await system._set_session()  # noqa: SLF001 - as above
-    async with system.session.get(url, auto_decompress=plain, timeout=system.requests_timeout, **options) as answer:
-        body = await answer.read()
-    validate_response(answer.status, body, url)
+    try:
+        options = {"params": system._get_params(parameters), "headers": system._get_headers(headers)}  # noqa: SLF001 - no public call has these options
+        await system._set_session()  # noqa: SLF001 - as above
+        async with system.session.get(url, auto_decompress=plain, timeout=system.requests_timeout, **options) as answer:
+            body = await answer.read()
+        validate_response(answer.status, body, url)
+    except HttpError as error:
+        # gcsfs says so of a token that was not renewed, also because the server of tokens failed, which may pass.
+        if error.code == HTTPStatus.UNAUTHORIZED and is_retriable(error):
+            error.error_code = "TokenRefreshRequired"
+        raise
     return answer.headers, body

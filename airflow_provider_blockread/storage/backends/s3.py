@@ -18,6 +18,7 @@ from typing import Any, cast
 from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
+from botocore.exceptions import ClientError
 from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.storage.backends.shared.identity import unquoted
@@ -212,10 +213,22 @@ def _on_listing_answer(response_dict: dict[str, Any], **_rest: object) -> None:
         response_dict["body"] = b"<ListBucketResult/>"
 
 
-def _on_failure(response: tuple[Any, Mapping[str, Any]] | None, **_rest: object) -> bool | None:
-    """Let a request fail that its caller repeats; botocore follows some refusals to another region."""
-    status = 0 if response is None else response[0].status_code
-    return False if _ONCE.get() and (response is None or status == 429 or status >= 500) else None  # noqa: PLR2004
+def _on_failure(
+    response: tuple[Any, dict[str, Any]] | None,
+    operation: Any,  # noqa: ANN401 - botocore has no types
+    caught_exception: Exception | None,
+    **_rest: object,
+) -> None:
+    """Let a request fail that its caller repeats; botocore follows some refusals to another region.
+
+    The error is raised here, since aiobotocore before 3.8 takes any answer, even False, for a pause before a repeat.
+    """
+    if not _ONCE.get():
+        return
+    if caught_exception is not None:
+        raise caught_exception
+    if response is not None and (response[0].status_code == 429 or response[0].status_code >= 500):  # noqa: PLR2004
+        raise ClientError(response[1], operation.name)
 
 
 def _listing(body: bytes) -> tuple[ET.Element, bool]:

@@ -1,0 +1,51 @@
+"""Requests of stores' clients that their caller repeats."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from botocore.exceptions import ClientError
+from gcsfs.retry import HttpError
+
+from airflow_provider_blockread.errors import SourceError, TransientError
+from airflow_provider_blockread.storage.backends import google, s3
+from airflow_provider_blockread.storage.backends.shared.errors import as_error
+
+
+def failed(status: int) -> object:
+    """What botocore's handlers get to know of an answer; returns what they make of it."""
+    parsed = {"Error": {"Code": "SlowDown"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    answer = (SimpleNamespace(status_code=status), parsed)
+    return s3._on_failure(answer, operation=SimpleNamespace(name="GetObject"), caught_exception=None, attempts=1)
+
+
+def test_a_failed_request_ends_at_once() -> None:
+    """By an error, since older versions of aiobotocore take any other answer for a pause before the next request."""
+    assert failed(503) is None
+    mine = s3._ONCE.set(True)
+    try:
+        for status in (429, 500, 503):
+            with pytest.raises(ClientError, match="SlowDown"):
+                failed(status)
+        assert failed(301) is None
+        with pytest.raises(ConnectionError):
+            s3._on_failure(None, operation=SimpleNamespace(name="GetObject"), caught_exception=ConnectionError())
+    finally:
+        s3._ONCE.reset(mine)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"), [("Invalid Credentials", TransientError), ("Login Required", SourceError)]
+)
+def test_a_token_that_cannot_be_renewed_now_is_asked_for_again(message: str, kind: type[Exception]) -> None:
+    """Its client says so of any failure, also while a server of metadata starts, and then repeats its own requests."""
+
+    def headers(_: object) -> dict[str, str]:
+        raise HttpError({"code": 401, "message": message})
+
+    system = SimpleNamespace(_get_params=dict, _get_headers=headers)
+    with pytest.raises(HttpError) as caught:
+        asyncio.run(google._once(system, "https://storage", {}))
+    assert type(as_error("gs://bucket/key", caught.value)) is kind
