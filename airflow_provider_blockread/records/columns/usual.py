@@ -31,7 +31,8 @@ _LATEST = {11: 23, 14: 59, 17: 59}  # hours, minutes, seconds
 def are_usual(texts: pa.StringArray, kind: pa.DataType) -> Mask:
     """Return which texts have a form that is nearly always valid for a type; none for types without such a form."""
     if pa.types.is_integer(kind):
-        return plain_numbers(texts, longest=len(str(2 ** (kind.bit_width - 1))) - 1, dots=False)
+        longest, signs = len(str(2 ** (kind.bit_width - 1))) - 1, pa.types.is_signed_integer(kind)
+        return plain_numbers(texts, longest=longest, dots=False, signs=signs)
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return plain_numbers(texts)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
@@ -39,13 +40,14 @@ def are_usual(texts: pa.StringArray, kind: pa.DataType) -> Mask:
     return np.zeros(len(texts), np.bool_)
 
 
-def plain_numbers(texts: pa.StringArray, *, longest: int = _LONGEST - 1, dots: bool = True) -> Mask:
+def plain_numbers(texts: pa.StringArray, *, longest: int = _LONGEST - 1, dots: bool = True, signs: bool = True) -> Mask:
     """Return which texts are plain decimal numbers: a sign, digits without leading zeros, and dots between digits.
 
     Args:
         texts: may have nulls, for which the answer means nothing.
         longest: how many digits and dots there may be.
         dots: whether there may be dots.
+        signs: whether there may be a minus.
     """
     data, borders = _parts(texts)
     if not len(data):
@@ -57,7 +59,7 @@ def plain_numbers(texts: pa.StringArray, *, longest: int = _LONGEST - 1, dots: b
         strange &= data != _DOT
     last = len(data) - 1
     signed = (data[np.minimum(begins, last)] == _MINUS) & (ends > begins)
-    if signed.any():
+    if signs and signed.any():
         strange[begins[signed]] = False
         begins = begins + signed
     lengths = ends - begins

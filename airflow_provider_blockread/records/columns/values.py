@@ -160,7 +160,7 @@ def _possible(kind: pa.DataType) -> str:
     if pa.types.is_integer(kind):
         return "-?[0-9]+"
     if pa.types.is_boolean(kind):
-        return "true|false|1|0"
+        return "(?i:true|false)|1|0"
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])(?:[ T][-+0-9Z:.]+)?"
     return "[-+0-9.eE]+|[-+]?(?i:nan|inf).*"

@@ -83,9 +83,11 @@ class Dialect:
         field = self._field.match(row, last)
         return last if field and field["body"] is not None and field["rest"] is None else None
 
-    def rewrite(self, row: bytes, target: Dialect) -> bytes:
-        """Return a row in the target dialect, without any text on which parsers disagree."""
-        return target.join(self.fields(self.decode(row)))
+    def rewrite(self, row: bytes, target: Dialect, null: str) -> bytes:
+        """Return a row in the target dialect, without any text on which parsers disagree; what is null is empty."""
+        absent = self.decode(null.encode())
+        fields = self.fields(self.decode(row))
+        return target.join(f._replace(text="") if not f.quoted and f.text == absent else f for f in fields)
 
     def join(self, fields: Iterable[Field]) -> bytes:
         """Return fields as a row, without any text on which parsers disagree.

@@ -16,7 +16,7 @@ from airflow_provider_blockread.records.csv.fields import Dialect
 from airflow_provider_blockread.records.csv.text import CsvText, csv_text, rewritten
 from airflow_provider_blockread.records.model import Chunk, Offsets
 
-AsText = Callable[[Chunk, Dialect], CsvText]
+AsText = Callable[[Chunk, Dialect, str], CsvText]
 
 _NUL = "\0"
 _LOWER = 0x20  # the bit that makes a letter lower case
@@ -43,6 +43,7 @@ class RowSplitter:
     def __init__(self, dialect: Dialect, width: int, null: str) -> None:
         self._dialect = dialect
         self._width = width
+        self._null = null
         self._nulls = ["", null] if null else [""]
 
     def split(self, chunk: Chunk, types: Mapping[int, pa.DataType]) -> SplitRows:
@@ -73,7 +74,7 @@ class RowSplitter:
 
     def split_typed(self, chunk: Chunk, types: Mapping[int, pa.DataType]) -> dict[int, pa.Array] | None:
         """Return the fields by their place as these types, or None where the chunk needs `split`."""
-        text = csv_text(chunk, self._dialect)
+        text = csv_text(chunk, self._dialect, self._null)
         if not _is_text(text) or any(True for _ in self._broken(chunk)):
             return None
         try:
@@ -88,7 +89,7 @@ class RowSplitter:
         self, chunk: Chunk, as_text: AsText, types: Mapping[int, pa.DataType]
     ) -> tuple[CsvText, pa.Table, dict[int, int]]:
         """Return the records as text, their fields, and the numbers of fields of the records of another width."""
-        text, binary = as_text(chunk, self._dialect), dict.fromkeys(types, pa.binary())
+        text, binary = as_text(chunk, self._dialect, self._null), dict.fromkeys(types, pa.binary())
         if _is_text(text):
             with suppress(pa.ArrowInvalid):
                 return text, *self._read(text, types)
@@ -98,7 +99,7 @@ class RowSplitter:
         _, lost = self._read(replace(text, text=text.text.translate(_ASCII)), binary)
         if lost:
             others = chunk.mapped(chunk.buffer, lambda offsets: np.delete(offsets, list(lost)))
-            text = as_text(others, self._dialect)
+            text = as_text(others, self._dialect, self._null)
         return text, self._read(text, binary)[0], lost
 
     def _read(self, text: CsvText, types: Mapping[int, pa.DataType]) -> tuple[pa.Table, dict[int, int]]:
@@ -173,7 +174,10 @@ def _without_hexadecimal(types: Mapping[int, pa.DataType], text: CsvText) -> Map
     if not any(map(pa.types.is_integer, types.values())) or not (b"x" in text.text or b"X" in text.text):
         return types
     characters = np.frombuffer(text.text, np.uint8)
-    before = characters[np.flatnonzero((characters | _LOWER) == ord("x")) - 1]
+    places = np.flatnonzero((characters | _LOWER) == ord("x")) - 1
+    before = characters[places]
+    if text.dialect.quote is not None:  # one that closes may stand between the digits: `"0"x1F`
+        before = np.where(before == ord(text.dialect.quote), characters[places - 1], before)
     if not np.isin(before, list(f"0{text.dialect.escape or ''}".encode())).any():
         return types
     return {place: pa.binary() if pa.types.is_integer(kind) else kind for place, kind in types.items()}

@@ -42,10 +42,10 @@ class CsvText:
         return values
 
 
-def csv_text(chunk: Chunk, dialect: Dialect) -> CsvText:
+def csv_text(chunk: Chunk, dialect: Dialect, null: str) -> CsvText:
     """Return the records of a chunk as text for Arrow's parser."""
     disputed = _disputed(chunk, dialect) if dialect.escape is not None and len(chunk.ends) else ()
-    text = _joined(chunk, {index: dialect.rewrite(chunk.record(index), dialect) for index in disputed})
+    text = _joined(chunk, {index: dialect.rewrite(chunk.record(index), dialect, null) for index in disputed})
     marks = dialect.marks
     replaced = []
     for name, mark in dialect.marks.items():
@@ -53,17 +53,18 @@ def csv_text(chunk: Chunk, dialect: Dialect) -> CsvText:
             continue
         free = next((byte for byte in _FREE if byte not in marks.values() and byte.encode() not in text), None)
         if free is None:
-            return rewritten(chunk, dialect)
+            return rewritten(chunk, dialect, null)
         text = text.replace(dialect.encode(mark), free.encode())
         replaced.append((free.encode(), dialect.encode(mark)))
         marks[name] = free
     return CsvText(text=_whole(text), dialect=replace(dialect, **marks), replaced=tuple(replaced))
 
 
-def rewritten(chunk: Chunk, dialect: Dialect) -> CsvText:
+def rewritten(chunk: Chunk, dialect: Dialect, null: str) -> CsvText:
     """Return the records of a chunk with every row rewritten in a dialect that all parsers read alike; slow."""
     plain = Dialect(",", '"', None, dialect.codec)
-    text = _joined(chunk, {index: dialect.rewrite(chunk.record(index), plain) for index in range(len(chunk.ends))})
+    every = range(len(chunk.ends))
+    text = _joined(chunk, {index: dialect.rewrite(chunk.record(index), plain, null) for index in every})
     return CsvText(text=_whole(text), dialect=plain)
 
 

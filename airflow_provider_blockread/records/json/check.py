@@ -6,8 +6,10 @@ The parser may still refuse an object that passes; it refuses every object that 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -39,7 +41,7 @@ def object_check(schema: pa.Schema) -> Callable[[bytes], str | None]:
 
     def check(record: bytes) -> str | None:
         try:
-            value = json.loads(record.decode(), parse_constant=_Named)
+            value = json.loads(record.decode(), parse_float=_number, parse_constant=_Named)
         except (ValueError, RecursionError):
             return ""
         for name, kind, fits in fields:
@@ -70,6 +72,14 @@ def _fits(kind: pa.DataType) -> Fits:
         return partial(_is_float, _TOO_LARGE[kind.bit_width])
     types = (bool,) if pa.types.is_boolean(kind) else (int, float, str) if pa.types.is_decimal(kind) else (str,)
     return lambda value: value is None or type(value) in types
+
+
+def _number(text: str) -> float:
+    """Return a number to compare with bounds: a text just below the bound of a float is not rounded up to it."""
+    value = float(text)
+    if abs(value) == _TOO_LARGE[32] and Decimal(text).copy_abs() < _TOO_LARGE[32]:
+        return math.nextafter(value, 0)
+    return value
 
 
 def _is_float(too_large: int, value: object) -> bool:

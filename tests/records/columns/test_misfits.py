@@ -31,7 +31,7 @@ USUAL = {
     "date": st.dates().map(str),
     "instant": st.datetimes().map(lambda time: time.strftime("%Y-%m-%dT%H:%M:%SZ").zfill(20)),
     "local time": st.datetimes().map(lambda time: time.isoformat(" ", "seconds")),
-    "boolean": st.sampled_from(["true", "false"]),
+    "boolean": st.sampled_from(["true", "false", "True", "FALSE", "1", "0"]),
 }
 ODD = st.one_of(
     st.none(),
@@ -46,7 +46,7 @@ ODD = st.one_of(
     st.sampled_from(
         ("2024-05-01T23:59:59+02:00", "2024-05-01T23:59:59.1234567Z", "2024-05-01T23:59", "2024-05-01T23Z")
     ),
-    st.sampled_from(("2024/05/01", "2024-05-01x00:00:00Z", "2024-05-01T23:59:59x")),
+    st.sampled_from(("2024/05/01", "2024-05-01x00:00:00Z", "2024-05-01T23:59:59x", "True", " TRUE", "yes", "FALSE ")),
 )
 
 
@@ -55,7 +55,9 @@ ODD = st.one_of(
 def test_each_value_is_converted_as_it_is_alone(name: str, data: st.DataObject) -> None:
     """A few values of another form change nothing about the others, wherever they are."""
     kind = KINDS[name]
-    texts = data.draw(st.lists(USUAL[name], min_size=32, max_size=64))
+    texts: list[str | None] = data.draw(st.lists(USUAL[name], min_size=32, max_size=64))
+    if data.draw(st.booleans()):  # a column with few values
+        texts = [None] * 64 + texts[:3]
     for value in data.draw(st.lists(ODD, max_size=4)):
         texts.insert(data.draw(st.integers(0, len(texts))), value)
     column = pa.array([None, *texts], pa.string())[1:]  # values of an array may begin anywhere in its buffers
@@ -73,3 +75,4 @@ def test_hardly_any_value_is_looked_at_alone() -> None:
     assert are_usual(texts, pa.timestamp("us", tz="UTC")).all()
     numbers = pa.array(["5", "-12", "x", "0", "1.5", "05"])
     assert np.array_equal(are_usual(numbers, pa.int64()), [True, True, False, True, False, False])
+    assert np.array_equal(are_usual(numbers, pa.uint32()), [True, False, False, True, False, False])

@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.records.csv import decode as csv_decode
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
@@ -15,6 +16,7 @@ Rows = list[dict[str, Any]]
 
 def decode(data: bytes, option: Csv, chunk_bytes: int = 2**20) -> tuple[Rows, dict[int, str], list[bytes]]:
     """Return a file's rows, the reasons of its bad records by index, and all records."""
+    csv_decode._decoder.cache_clear()  # a decoder knows where the files before had misfits
     source, fmt = open_source(io.BytesIO(data), make_format(option))
     decoder = fmt.decoder()
     rows: Rows = []

@@ -71,7 +71,24 @@ def test_rewritten_rows_are_the_same_rows() -> None:
     """The slow way, which needs no support for marks, gives the same fields."""
     chunk = chunk_of([b'1,"a,""b""",', b'"",x"y,""', b"a"])
 
-    assert rewritten(chunk, dialect_of(Csv())).text == b'1,"a,""b""",\n"","x""y",""\na\n'
+    assert rewritten(chunk, dialect_of(Csv()), "").text == b'1,"a,""b""",\n"","x""y",""\na\n'
+
+
+@pytest.mark.parametrize("null", ["NA", "N,A", 'N"A'])
+def test_nulls_are_nulls_in_rewritten_rows(null: str) -> None:
+    """A field that equals `null` is null whatever bytes the other rows of the chunk hold."""
+    every = bytes(code for code in range(1, 32) if code not in b"\n\r")
+    option = Csv(delimiter=b"\xfe", schema="a binary, b binary", null=null)
+    row = null.encode() + b"\xfex\n"
+
+    assert decode(row, option)[0] == decode(row + every + b"\xfe\n", option)[0][:1] == [{"a": None, "b": b"x"}]
+
+
+def test_nulls_do_not_depend_on_the_other_fields() -> None:
+    """Nor on an escape in them that parsers read differently."""
+    option = Csv(escape="\\", schema="a string, b string", null="\\N")
+
+    assert [row["a"] for row in decode(b'\\\\N,x\n\\\\N,"x"\\y\n\\\\N,x\\', option)[0]] == [None] * 3
 
 
 def test_escapes_are_those_of_python() -> None:

@@ -51,7 +51,8 @@ def taken(lines: list[bytes], schema: pa.Schema) -> int:
 
 NUMBERS = (
     "0 -0 7 -7 127 128 -128 -129 00 01 -01 - -- 1- 1.5 -1.5 0.5 -0.5 .5 -.5 5. 1.e3 1e5 1E5 1e-5 1e+5 1e400 1e-400"
-    " 1e-40 0e0 1.2.3 0x1F NaN -Infinity inf nan +1 1_0 null nul null1 true false TRUE 9223372036854775807"
+    " 1e-40 0e0 3.4028235677973366e38 3.4028235677973367e38 -3.40282356779733661637539395458142568447e38"
+    " 1.2.3 0x1F NaN -Infinity inf nan +1 1_0 null nul null1 true false TRUE 9223372036854775807"
     " 9223372036854775808 -9223372036854775808 123456789012345678901234567890123 0.1000000000000000055511151231257827"
     " [] [1] {} 1,2 '' 1:2 //"
 )
@@ -102,11 +103,16 @@ def test_a_record_is_read_as_if_it_stood_alone(lines: list[bytes]) -> None:
 
 
 @examples(300)
-@given(value=bare | quoted, name=st.sampled_from(["id", "small", "size", "part", "ok", "level", "raw", "at", "x"]))
-def test_each_value_is_judged_as_the_parser_judges_it(value: bytes, name: str) -> None:
-    """A single odd value among usual ones has the same result as alone."""
+@given(
+    value=bare | quoted,
+    name=st.sampled_from(["id", "small", "size", "part", "ok", "level", "raw", "at", "x"]),
+    others=st.sampled_from([[], [b'{"small": 128}'], [b'{"id": 1}{"id": 2}'], [b"\xff", b"{"]]),
+)
+@example(value=b"3.4028235677973366e38", name="part", others=[b'{"small": 128}'])
+def test_each_value_is_judged_as_the_parser_judges_it(value: bytes, name: str, others: list[bytes]) -> None:
+    """A single odd value among usual ones has the same result as alone, also beside bad records."""
     usual = USUAL.get(name.encode(), b"12")
-    lines = [b'{"%s": %s, "z": 0}' % (name.encode(), usual if i != 20 else value) for i in range(40)]
+    lines = [b'{"%s": %s, "z": 0}' % (name.encode(), usual if i != 20 else value) for i in range(40)] + others
 
     assert decode(lines) == alone(lines)
 
