@@ -20,8 +20,7 @@ from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
-_FIRST_DAY = pa.scalar(date.min, pa.date32())
-_PAST_DAY = pa.scalar((date.max - date(1970, 1, 1)).days + 1, pa.date32())
+_FIRST_DAY, _PAST_DAY = ((day - date(1970, 1, 1)).days + more for day, more in ((date.min, 0), (date.max, 1)))
 _STRING = pa.large_string()  # large enough for the objects of any batch
 
 
@@ -137,7 +136,7 @@ def _far(column: pa.Array) -> int:
         if column.type.unit == "ns":
             return -1  # nanoseconds reach only from 1677 to 2262
         column = column.view(pa.timestamp(column.type.unit))  # without its zone
-    first, past = _FIRST_DAY.cast(column.type), _PAST_DAY.cast(column.type)
+    first, past = (pa.scalar(day, pa.date32()).cast(column.type) for day in (_FIRST_DAY, _PAST_DAY))
     far = pc.or_(pc.less(column, first), pc.greater_equal(column, past))
     return int(pc.index(far, value=True).as_py())
 

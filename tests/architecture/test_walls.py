@@ -78,6 +78,12 @@ def test_parsing_a_dag_loads_no_heavy_library(ring: str) -> None:
     assert loaded_by([name for name in names(ring) if name not in on_server]).isdisjoint(NOT_AT_PARSE_TIME)
 
 
+@pytest.mark.parametrize("program", ["cli.commands", "pages.app", "spark.job", "steps.watch.serving"])
+def test_a_program_starts_without_pandas(program: str) -> None:
+    """Arrow imports it with the first value that it takes from Python, which takes as long as all other imports."""
+    assert "pandas" not in loaded_by([f"airflow_provider_blockread.{program}"])
+
+
 @pytest.mark.parametrize(
     ("code", "task"),
     [

@@ -57,6 +57,16 @@ def test_values_are_those_of_pyiceberg(
             assert as_number(partition, as_text(partition, number)) == number
 
 
+@pytest.mark.parametrize("transform", ["year", "month", "day", "hour"])
+def test_the_first_and_last_nanoseconds(transform: str) -> None:
+    """A time is in the partition of its microsecond, up to the limits of 64 bits."""
+    times = pa.array([-(2**63), -(2**63) + 1, -9223290000000000000, -1, 0, 2**63 - 1], pa.timestamp("ns"))
+    partition = Partition("c", transform, 0)
+    rounded = pa.array([number // 1000 for number in times.cast(pa.int64()).to_pylist()], pa.timestamp("us"))
+
+    assert transformed(times, partition).equals(transformed(rounded, partition))
+
+
 def _stored(value: Any) -> Any:
     """Return a value as a table stores it."""
     if isinstance(value, datetime):

@@ -89,8 +89,10 @@ def as_number(partition: Partition, text: str) -> int:
 
 
 def _since_1970(values: pa.Array, transform: str) -> Longs:
-    unit = "D" if pa.types.is_date32(values.type) else values.type.unit
-    found: Longs = _longs(values).view(f"datetime64[{unit}]").astype(f"datetime64[{_UNITS[transform]}]").view(np.int64)
+    numbers, unit = _longs(values), "D"
+    if pa.types.is_timestamp(values.type):  # numpy's own rounding wraps around at the least number of nanoseconds
+        numbers, unit = numbers // _PER_SECOND[values.type.unit], "s"
+    found: Longs = numbers.view(f"datetime64[{unit}]").astype(f"datetime64[{_UNITS[transform]}]").view(np.int64)
     return found
 
 
