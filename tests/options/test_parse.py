@@ -18,7 +18,7 @@ from airflow_provider_blockread.options import (
     parse,
     parse_size,
 )
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import first_of, format_bytes
 
 
 @pytest.mark.parametrize(
@@ -133,3 +133,12 @@ def test_sizes_are_written_for_people(size: float, text: str) -> None:
 def test_no_size_is_rounded_to_nothing(size: int) -> None:
     """However small it is, as a speed may be."""
     assert float(format_bytes(size).split()[0]) >= 1
+
+
+@pytest.mark.parametrize(
+    ("names", "text"), [([], ""), (["a"], "a"), (["a", "b"], "a, b"), (["a", "b", "c", "d"], "a, b and 2 more")]
+)
+def test_the_first_of_many(names: list[str], text: str) -> None:
+    """Those that are not shown are counted; names may come one by one."""
+    assert first_of(names, 2) == text
+    assert first_of(iter(names), 2) == text

@@ -29,6 +29,7 @@ from airflow_provider_blockread.ledger.windows.groups import error_text
 from airflow_provider_blockread.ledger.windows.parts import keep_part_sums
 from airflow_provider_blockread.ledger.windows.progress import age, group_progress
 from airflow_provider_blockread.ledger.windows.replacing import settle_versions
+from airflow_provider_blockread.options.parsing.sizes import first_of
 from airflow_provider_blockread.proof.model import Sums
 
 #: States in which a generation is proven or published.
@@ -206,8 +207,7 @@ def _refuse_undone(connection: Connection, held: Publication, now: datetime) -> 
     found = map(group_from, connection.execute(query.order_by(groups.c.number)))
     undone = [f"{group.ref.group} ({group_progress(group, now)})" for group in found]
     if undone:
-        more = f" and {len(undone) - _SHOWN} more" if len(undone) > _SHOWN else ""
-        msg = f"{held}: groups {', '.join(undone[:_SHOWN])}{more} are not done; clear their read tasks, then this one"
+        msg = f"{held}: groups {first_of(undone, _SHOWN)} are not done; clear their read tasks, then this one"
         raise StateError(msg)
 
 

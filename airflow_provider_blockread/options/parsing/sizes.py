@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 
 from airflow_provider_blockread.errors import OptionsError
 
@@ -46,3 +48,11 @@ def format_bytes(size: float) -> str:
 def plural(count: float, one: str, many: str = "") -> str:
     """Return a count with its noun: `1 file`, `3 files`."""
     return f"{count:,.0f} {one if count == 1 else many or one + 's'}"
+
+
+def first_of(names: Iterable[str], most: int, *, between: str = ", ") -> str:
+    """Return the first names, and how many others there are: `a, b and 3 more`."""
+    rest = iter(names)
+    shown = between.join(islice(rest, most))
+    more = sum(1 for _ in rest)
+    return f"{shown} and {more:,} more" if more else shown

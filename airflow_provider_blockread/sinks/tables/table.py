@@ -23,6 +23,7 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink
+from airflow_provider_blockread.options.parsing.sizes import first_of
 from airflow_provider_blockread.sinks.columnar.arranged import misarranged
 from airflow_provider_blockread.sinks.matching import known_names, matched, matched_writer, unmatched
 from airflow_provider_blockread.sinks.names import AttemptName, require_data_file, window_prefix
@@ -231,7 +232,7 @@ class Table:
             if WINDOW in snapshot.columns
             else f"; it has no column {WINDOW}, by which they could be deleted: audit=['{WINDOW}'] gives new tables one"
         )
-        names = ", ".join(map(uris.name_of, gone[:_SHOWN])) + (f" and {len(gone) - _SHOWN} more" * (len(gone) > _SHOWN))
+        names = first_of(map(uris.name_of, gone), _SHOWN)
         msg = (
             f"{self.uri} no longer consists of {names}, which this window published: another writer has rewritten its"
             " rows (by a compaction, DELETE or restore), so they cannot be replaced by file; restore a version of the"

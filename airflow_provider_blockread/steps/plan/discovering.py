@@ -12,7 +12,7 @@ from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles
 from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options import FileList
-from airflow_provider_blockread.options.parsing.sizes import plural
+from airflow_provider_blockread.options.parsing.sizes import first_of, plural
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
@@ -125,8 +125,8 @@ def _warnings(found: Discovered) -> Iterator[str]:
             f" such as {', '.join(found.untimed_samples)}"
         )
     if found.cut_short:
-        samples = ", ".join(found.cut_short[:_SHOWN])
         yield (
             f"{plural(len(found.cut_short), 'file')} modified when windows had read only a part, and the rest of the"
-            f" old content is gone; undo these windows with `blockread windows undo`, or keep their output: {samples}"
+            f" old content is gone; undo these windows with `blockread windows undo`, or keep their output:"
+            f" {first_of(found.cut_short, _SHOWN)}"
         )

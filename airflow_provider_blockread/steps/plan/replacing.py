@@ -24,7 +24,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, check_versions, record_versions, replaced_by
 from airflow_provider_blockread.options import GenerationOptions, moment
-from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.options.parsing.sizes import first_of, format_bytes, plural
 from airflow_provider_blockread.steps.intent import WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.choosing import Chosen, FileChoice, NewerVersion, choose
@@ -80,14 +80,12 @@ def foreseen_failures(env: Environment, window: Window, chosen: Chosen) -> Itera
     except (OptionsError, StateError) as error:
         yield f"this will fail: {error}"
     if chosen.gone:
-        yield f"this will fail, as files are gone at the source: {', '.join(chosen.gone[:_SHOWN])}"
+        yield f"this will fail, as files are gone at the source: {first_of(chosen.gone, _SHOWN)}"
 
 
 def describe_newer(newer: Sequence[NewerVersion]) -> str:
     """Return the first of the newer versions, with sizes and times."""
-    named = "; ".join(map(_describe, newer[:_SHOWN]))
-    more = f"; and {len(newer) - _SHOWN:,} more" if len(newer) > _SHOWN else ""
-    return f"a newer version in the place of the old one: {named}{more}"
+    return f"a newer version in the place of the old one: {first_of(map(_describe, newer), _SHOWN, between='; ')}"
 
 
 def plan_newer(env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]) -> NewerPlan:

@@ -33,7 +33,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 )
 from airflow_provider_blockread.ledger.windows.progress import window_progress
 from airflow_provider_blockread.ledger.windows.queries import files_with_bad_records, get_window, windows_in_order
-from airflow_provider_blockread.options.parsing.sizes import plural
+from airflow_provider_blockread.options.parsing.sizes import first_of, plural
 from airflow_provider_blockread.steps.intent import Intent, WindowIntent, window_intent
 from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
@@ -165,8 +165,9 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
             before, left = [found.window for found in done], [found.id for found in todo[len(done) + 1 :]]
             why = str(error).replace("\n", " | ")
             msg = (
-                f"{asked.action} of window {window.id} {window.key!r} failed: {why}; done before it: {_named(before)};"
-                f" left: {_named(left)}. Fix the cause and repeat the command: it continues from this window"
+                f"{asked.action} of window {window.id} {window.key!r} failed: {why}; done before it:"
+                f" {first_of(before, _NAMED) or 'none'}; left: {first_of(left, _NAMED) or 'none'}. Fix the cause and"
+                " repeat the command: it continues from this window"
             )
             raise type(error)(msg) from error
     finish_request(env.ledger, request)
@@ -293,8 +294,3 @@ def start_reading(env: Environment, request: Request, window: Window, files: Fil
     plan = plan_newer(env, window, base, chosen.newer) if chosen.newer else None
     again = None if shown is None and plan is not None and plan.holders is None else chosen.again
     return start_requested(env.ledger, request, window.id, again=again, plan=plan, unneeded=unneeded)
-
-
-def _named(windows: list[str]) -> str:
-    more = f" and {len(windows) - _NAMED:,} more" if len(windows) > _NAMED else ""
-    return ", ".join(windows[:_NAMED]) + more if windows else "none"
