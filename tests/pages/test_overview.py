@@ -12,7 +12,7 @@ from airflow_provider_blockread.ledger.overview.calendar import feed_days
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import find_files, left_out_files, waiting_files
 from airflow_provider_blockread.ledger.overview.health import ledger_health
-from airflow_provider_blockread.ledger.overview.window import file_pieces, files_called, named_files
+from airflow_provider_blockread.ledger.overview.window import file_pieces
 from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
 from airflow_provider_blockread.ledger.schema.tables import files
 from airflow_provider_blockread.ledger.store import Ledger
@@ -133,6 +133,17 @@ def test_late_files_are_those_of_intervals_that_are_planned(ledger: Ledger) -> N
     assert [one.path for one in waiting_files(ledger, 1, late=True)] == ["file:///in/in"]
 
 
+def test_late_files_of_many_intervals_are_all_shown(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals that follow each other are one range, however far apart the late files are."""
+    monkeypatch.setattr(f"{waiting_files.__module__}._MOST_RANGES", 2)
+    for start in range(0, 60, 10):
+        close_empty_window(ledger, FEED, f"{start}", owner="me", interval_ns=(start, start + 10))
+    late = [version(f"{start}", mtime_ns=start + 5) for start in range(0, 60, 20)]
+    record_files(ledger, FEED, late, complete=False)
+
+    assert [one.path for one in waiting_files(ledger, 1, late=True)] == [one.path for one in late]
+
+
 def test_files_are_found_by_their_path_or_a_part_of_it(ledger: Ledger) -> None:
     """A whole path, a part, and nothing of a feed that is not asked about."""
     record_files(ledger, FEED, [version("a_b"), version("axb")], complete=False)
@@ -196,28 +207,6 @@ def test_many_files_of_a_window_are_drawn_in_few_pieces(ledger: Ledger) -> None:
     ]
     assert [one.files for one in file_pieces(ledger, window.id, pieces=100)] == [1] * 7
     assert file_pieces(ledger, "no such window", pieces=3) == []
-
-
-def test_the_files_that_an_error_names_are_found(ledger: Ledger) -> None:
-    """By their paths, of which another one may differ in one sign."""
-    window = open_window(ledger, names=("a_1.csv", "aX1.csv", "b.csv"))
-    error = "RecordError: csv record at byte 3 of file:///in/a_1.csv block 0 bytes [0, 9): no number"
-
-    assert [one.path[-7:] for one in named_files(ledger, window.id, error)] == ["a_1.csv"]
-    assert named_files(ledger, window.id, "a worker died") == []
-
-
-def test_files_are_called_by_their_paths_or_the_ends_of_these(ledger: Ledger) -> None:
-    """A whole path before an end, in the same case, as pages show it; SQL's wildcards are text."""
-    window = open_window(ledger, names=("x/a_1", "y/a_1", "aX1", "A", "odd\u200b", "b"))
-
-    def called(name: str) -> list[str]:
-        return [path.removeprefix("file:///in/") for path in files_called(ledger, window.id, name)]
-
-    assert called("a_1") == ["x/a_1", "y/a_1"]
-    assert called("x/a_1") == called("/in/x/a_1") == called("file:///in/x/a_1") == ["x/a_1"]
-    assert called("odd\\u200b") == called("odd\u200b") == ["odd\u200b"]
-    assert called("a") == called("_") == called("%") == called("in") == []
 
 
 def test_files_that_are_left_out_are_counted_and_listed(ledger: Ledger) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, func, select, union
 
 from airflow_provider_blockread.errors import CleanedError
 from airflow_provider_blockread.ledger.schema.file_tables import parts
@@ -87,7 +87,8 @@ def _count(connection: Connection, window_id: str) -> int:
 
 
 def _of_window(window_id: str) -> ColumnElement[bool]:
-    in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
+    # Not joined by OR, for which PostgreSQL would read all cleanings of the ledger.
+    whole = select(cleanings.c.file_id).where(cleanings.c.window_id == window_id)
+    mine = cleanings.c.file_id.in_(union(whole, select(parts.c.file_id).where(parts.c.window_id == window_id)))
     replaced = select(files.c.id).where(files.c.window_id == window_id, files.c.state == "replaced")
-    mine = or_(cleanings.c.window_id == window_id, cleanings.c.file_id.in_(in_parts))
     return and_(_AWAY, mine, cleanings.c.file_id.not_in(replaced))

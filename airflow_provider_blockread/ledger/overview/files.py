@@ -132,7 +132,8 @@ def waiting_files(
         query = query.where(tuple_(*order) > after)
     with ledger.reading() as connection:
         if late:
-            ranges = merged_intervals(planned_intervals(connection, feed))[-_MOST_RANGES:]
+            # All, since neighbours merge: most feeds have a single range, whatever number of intervals has late files.
+            ranges = merged_intervals(planned_intervals(connection, feed, waited_in=False))[-_MOST_RANGES:]
             query = query.where(or_(false(), *(lies_in(interval) for interval in ranges)))
         return [WaitingFile(*row) for row in connection.execute(query.order_by(*order).limit(limit))]
 

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import String, and_, case, exists, func, literal, or_, select, union, union_all
+from sqlalchemy import (
+    ColumnElement,
+    String,
+    and_,
+    case,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    union,
+    union_all,
+)
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import printable
@@ -169,15 +183,28 @@ def named_files(
     ledger: Ledger, window: str, text: str, *, generation: int | None = None, limit: int = 10
 ) -> list[NamedFile]:
     """Return the files of a window whose path occurs in a text, such as its error; a generation may leave some out."""
-    holds = literal(text, String).contains(files.c.path)  # a superset: characters of a path may act as wildcards
+    # A superset: characters of a path may act as wildcards, as one does in place of a backslash, which would escape.
+    holds = literal(text, String).contains(func.replace(files.c.path, "\\", "_"))
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
     columns = select(files.c.id, files.c.path)
     query = union(columns.where(files.c.window_id == window, holds), columns.where(files.c.id.in_(of_parts), holds))
     with ledger.reading() as connection:
-        rows = [row for row in connection.execute(query.order_by("id").limit(limit)) if row.path in text]
+        found = connection.execute(query.order_by("id").limit(limit)).all()
+        said = _said(text, (row.path for row in found))
+        rows = [row for row in found if row.path in said]
         mine = exclusions.c.file_id.in_([row.id for row in rows])
         left = set(connection.scalars(left_out_by(window, generation).where(mine)))
         return [NamedFile(row.id, row.path, row.id in left) for row in rows]
+
+
+def _said(text: str, paths: Iterable[str]) -> set[str]:
+    """Return the paths that occur in a text, other than as the beginning of a longer one, as `a` of `a.1`."""
+    found = set()
+    for path in sorted(set(paths), key=len, reverse=True):
+        if path in text:
+            found.add(path)
+            text = text.replace(path, "\0")
+    return found
 
 
 def files_called(ledger: Ledger, window: str, name: str) -> list[str]:
@@ -186,17 +213,23 @@ def files_called(ledger: Ledger, window: str, name: str) -> list[str]:
     A name may be as pages show it, where characters that do not print are escaped.
     """
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
-    mine = or_(files.c.window_id == window, files.c.id.in_(of_parts))
-    held = select(files.c.path).where(mine, files.c.state != "replaced").order_by(files.c.id)
+    held = select(files.c.id, files.c.path).where(files.c.state != "replaced")
+    # Not joined by OR, for which PostgreSQL would read all files of the ledger.
+    mine = (held.where(files.c.window_id == window), held.where(files.c.id.in_(of_parts)))
     named = files.c.path_digest.in_([path_digest(name), path_digest(f"file://{name}")])  # a local path has no scheme
     end = f"/{name}"
+
+    def paths(wanted: ColumnElement[bool]) -> list[str]:
+        query = union(*(some.where(wanted) for some in mine)).order_by("id")
+        return [row.path for row in connection.execute(query)]
+
     with ledger.reading() as connection:
-        found = connection.scalars(held.where(named)).all()
+        found = paths(named)
         if not found:
-            ending = connection.scalars(held.where(files.c.path.endswith(end, autoescape=True)))
+            ending = paths(files.c.path.endswith(end, autoescape=True))
             found = [path for path in ending if path.endswith(end)]  # SQLite finds other cases, too
         if not found and "\\" in name:
-            found = [path for path in connection.scalars(held) if f"/{printable(path)}".endswith(end)]
+            found = [path for path in paths(true()) if f"/{printable(path)}".endswith(end)]
     return list(dict.fromkeys(found))
 
 

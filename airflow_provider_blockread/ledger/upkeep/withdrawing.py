@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, func, select, union
 
 from airflow_provider_blockread.errors import ConflictError, OptionsError, OwnedError, PrunedError, StateError
 from airflow_provider_blockread.ledger.dialect import among
@@ -20,7 +20,7 @@ from airflow_provider_blockread.ledger.model import Withdrawal
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES, UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
-from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, groups, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import forget_exclusions
@@ -46,7 +46,7 @@ def check_abandoning(ledger: Ledger, window_id: str) -> None:
         StateError: when the window is not open, or readers see something of it.
     """
     with ledger.reading() as connection:
-        _lock_window(connection, window_id)
+        _require_window(connection, window_id)
         _refuse_shown(connection, window_id)
         refuse_followed(connection, window_id, to="pending")
 
@@ -60,7 +60,7 @@ def check_undoing(ledger: Ledger, window_id: str, *, files: str | None = None) -
         PrunedError: when its files should go back, but were pruned.
     """
     with ledger.reading() as connection:
-        _lock_window(connection, window_id)
+        _require_window(connection, window_id)
         held = _found(connection, window_id)
         if held is None:
             _refuse_unseen_or_live(connection, window_id, ledger.now())
@@ -77,11 +77,11 @@ def begin_abandoning(ledger: Ledger, window_id: str, *, who: str) -> Withdrawal:
         StateError: when it is not open, or readers see something of it.
     """
     with ledger.writing() as connection:
-        _lock_window(connection, window_id)
+        _require_window(connection, window_id, lock=True)
         held = _found(connection, window_id)
         if held is not None:
             return held
-        _refuse_shown(connection, window_id)
+        _refuse_shown(connection, window_id, lock=True)
         refuse_followed(connection, window_id, to="pending")
         return _begin(ledger, connection, window_id, Withdrawal(window=window_id, files="pending", who=who))
 
@@ -107,11 +107,11 @@ def begin_undoing(ledger: Ledger, window_id: str, *, files: str | None, who: str
         msg = f"window {window_id}: files must be {' or '.join(WITHDRAWN_FILES)}, not {files!r}"
         raise OptionsError(msg)
     with ledger.writing() as connection:
-        _lock_window(connection, window_id)
+        _require_window(connection, window_id, lock=True)
         held = _found(connection, window_id)
         if held is not None:
             return _changed(connection, held, files)
-        _refuse_unseen_or_live(connection, window_id, ledger.now())
+        _refuse_unseen_or_live(connection, window_id, ledger.now(), lock=True)
         _refuse_state(connection, window_id, files or "excluded")
         if files == "pending":
             refuse_cleaned(connection, window_id)
@@ -168,10 +168,10 @@ def _found(connection: Connection, window_id: str) -> Withdrawal | None:
     return Withdrawal(window=window_id, files=row.files, who=row.who, finished_at=row.finished_at)
 
 
-def _lock_window(connection: Connection, window_id: str) -> None:
-    """Keep generations from starting until this transaction ends, and refuse a window that cannot be given up."""
-    query = select(windows.c.state).where(windows.c.id == window_id).with_for_update(key_share=True)
-    state = connection.scalar(query)
+def _require_window(connection: Connection, window_id: str, *, lock: bool = False) -> None:
+    """Refuse a window that cannot be given up; with `lock`, no generation starts until this transaction ends."""
+    query = select(windows.c.state).where(windows.c.id == window_id)
+    state = connection.scalar(query.with_for_update(key_share=True) if lock else query)
     if state not in {"open", "abandoned"}:
         found = state or "unknown to this ledger"
         msg = f"window {window_id} is {found} and holds no plan to give up; list windows with `blockread windows list`"
@@ -186,9 +186,15 @@ def _refuse_state(connection: Connection, window_id: str, files: str) -> None:
 
 
 def _refuse_pruned(connection: Connection, window_id: str) -> None:
-    window = connection.execute(select(windows.c.pruned_at, windows.c.files).where(windows.c.id == window_id)).one()
-    # A window that was read again since has a plan, but its files are still identities only.
-    if window.pruned_at is None and _known_files(connection, window_id) >= window.files:
+    begun = select(func.count()).where(generations.c.window_id == window_id)
+    undone = select(func.count()).where(groups.c.window_id == window_id, groups.c.state != "done")
+    counts = (begun.scalar_subquery().label("begun"), undone.scalar_subquery().label("undone"))
+    query = select(windows.c.pruned_at, windows.c.files, windows.c.groups, *counts).where(windows.c.id == window_id)
+    window = connection.execute(query).one()
+    # A window that was pruned gets its plan back, groups that are not done, to be read in another generation; its files
+    # are still identities only.
+    as_read = window.begun == 1 and window.groups and not window.undone
+    if window.pruned_at is None and (as_read or _known_files(connection, window_id) >= window.files):
         return
     when = "before it was read again" if window.pruned_at is None else f"on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}"
     msg = (
@@ -201,29 +207,30 @@ def _refuse_pruned(connection: Connection, window_id: str) -> None:
 def _known_files(connection: Connection, window_id: str) -> int:
     """Return how many of the files that a window was planned with are still known, or were left out of it."""
     left_out = select(exclusions.c.file_id).where(exclusions.c.window_id == window_id)
-    in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
-    held = or_(files.c.window_id == window_id, files.c.id.in_(in_parts))
+    # Not joined by OR, for which PostgreSQL would read all files of the ledger.
+    whole = select(files.c.id).where(files.c.window_id == window_id)
+    held = files.c.id.in_(union(whole, select(parts.c.file_id).where(parts.c.window_id == window_id)))
     known = select(func.count()).where(held, files.c.state != "replaced", files.c.id.not_in(left_out))
     excluded = select(func.count()).select_from(exclusions).where(exclusions.c.window_id == window_id)
     return sum(int(connection.execute(query).scalar_one()) for query in (known, excluded))
 
 
-def _lock_generations(connection: Connection, window_id: str) -> list[Row[Any]]:
+def _generations(connection: Connection, window_id: str, *, lock: bool) -> list[Row[Any]]:
     # Newest first, in the order in which a publisher locks them.
     query = select(generations).where(generations.c.window_id == window_id).order_by(generations.c.number.desc())
-    return list(connection.execute(query.with_for_update(key_share=True)))
+    return list(connection.execute(query.with_for_update(key_share=True) if lock else query))
 
 
-def _refuse_shown(connection: Connection, window_id: str) -> None:
-    for row in _lock_generations(connection, window_id):
+def _refuse_shown(connection: Connection, window_id: str, *, lock: bool = False) -> None:
+    for row in _generations(connection, window_id, lock=lock):
         if row.state in SHOWN_STATES:
             what = "published" if row.state == "published" else "half published"
             msg = f"window {window_id} is {what}; undo it with `blockread windows undo {window_id}`"
             raise StateError(msg)
 
 
-def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime) -> None:
-    rows = _lock_generations(connection, window_id)
+def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime, *, lock: bool = False) -> None:
+    rows = _generations(connection, window_id, lock=lock)
     if not any(row.state in SHOWN_STATES for row in rows):
         msg = f"nothing of window {window_id} is published; use `blockread windows abandon {window_id}`"
         raise StateError(msg)

@@ -165,11 +165,12 @@ def _rests(feed_id: int | None) -> Select[Any]:
     return query.where(windows.c.feed_id == feed_id, windows.c.state == "open", files.c.state == "pending")
 
 
-def planned_intervals(connection: Connection, feed_id: int | None) -> list[Interval]:
-    """Return the intervals of the feed's planned windows in which files still wait."""
-    waiting = exists().where(files.c.feed_id == feed_id, _WAITS, _HOLDS)
-    intervals = select(windows.c.interval_start_ns, windows.c.interval_end_ns)
-    query = intervals.where(windows.c.feed_id == feed_id, _PLANNED, waiting)
+def planned_intervals(connection: Connection, feed_id: int | None, *, waited_in: bool = True) -> list[Interval]:
+    """Return the intervals of the feed's planned windows: those in which files still wait, or all."""
+    query = select(windows.c.interval_start_ns, windows.c.interval_end_ns)
+    query = query.where(windows.c.feed_id == feed_id, windows.c.interval_start_ns.is_not(None), _PLANNED)
+    if waited_in:
+        query = query.where(exists().where(files.c.feed_id == feed_id, _WAITS, _HOLDS))
     return [(start, end) for start, end in connection.execute(query)]
 
 

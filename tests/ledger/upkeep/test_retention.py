@@ -33,6 +33,7 @@ from airflow_provider_blockread.ledger.upkeep.retention import (
 from airflow_provider_blockread.ledger.upkeep.withdrawing import (
     begin_abandoning,
     begin_undoing,
+    check_undoing,
     finish_withdrawal,
     release_files,
 )
@@ -149,6 +150,22 @@ def test_a_generation_needs_its_plan(ledger: Ledger, clock: Clock, old: Window) 
     started = start_generation(ledger, old.id, options={}, mode="write", clear_number=1)
     assert [found.planned for found in list_groups(ledger, old.id, started.number)] == [group]
     assert feed_counts(ledger, FEED) == {"done": 2, "excluded": 1}
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_files_that_are_identities_do_not_go_back(ledger: Ledger, clock: Clock, old: Window, reads: bool) -> None:  # noqa: FBT001
+    """Once their window is pruned, also when its plan is restored, whether a read began with that or died before."""
+    check_undoing(ledger, old.id, files="pending")
+    assert begin_pruning(ledger, old.id, bound(clock))
+    drop_detail(ledger, old.id)
+    finish_pruning(ledger, old.id)
+    restore_plan(ledger, old.id, [BlockGroup(number=0, files=3, blocks=3, bytes=30, first_path="a", last_path="c")])
+    if reads:
+        start_generation(ledger, old.id, options={}, mode="write", clear_number=1)
+
+    with pytest.raises(PrunedError, match="was pruned before it was read again"):
+        check_undoing(ledger, old.id, files="pending")
+    check_undoing(ledger, old.id, files="excluded")
 
 
 def test_windows_that_were_given_up_are_pruned(ledger: Ledger, clock: Clock, old: Window) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from sqlalchemy import select
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError, FencedError, OptionsError
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Withdrawal
+from airflow_provider_blockread.ledger.schema.tables import generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.withdrawing import (
     begin_abandoning,
     begin_undoing,
+    check_abandoning,
+    check_undoing,
     find_withdrawal,
     finish_withdrawal,
     release_files,
@@ -70,6 +74,21 @@ def test_files_move_once_and_only_when_told(ledger: Ledger, clock: Clock, fate: 
     assert (again.files, again.who) == (fate, "me")
     assert again.finished_at is not None
     assert again.finished_at < clock()
+
+
+def test_a_look_waits_for_nobody(ledger: Ledger) -> None:
+    """Whether a window may be given up is shown while another process holds its rows."""
+    published, waiting = open_window(ledger, key="a", names=["a"]), open_window(ledger, key="b", names=["b"])
+    publish(ledger, published)
+
+    def look() -> None:
+        check_undoing(ledger, published.id, files="pending")
+        check_abandoning(ledger, waiting.id)
+
+    with ThreadPoolExecutor(1) as threads, ledger.writing() as connection:
+        for table in (windows, generations):
+            connection.execute(select(table).with_for_update())
+        threads.submit(look).result(timeout=30)
 
 
 def test_a_scan_under_way_does_not_call_released_files_missing(ledger: Ledger) -> None:
