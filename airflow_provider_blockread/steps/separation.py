@@ -74,14 +74,23 @@ def _refuse_listed(request: PlanRequest, what: str, place: str, example: str) ->
 
 
 def check_place(env: Environment, sink: Sink) -> None:
-    """Refuse a directory with foreign files; a window that is already there may be rebuilt in another form.
+    """Refuse a directory into which staged files cannot be moved, or with foreign files.
+
+    A window that is already there may be rebuilt in another form.
 
     Raises:
-        OptionsError: naming a file in the directory.
+        OptionsError: naming the work area, or a file in the directory.
     """
     made = env.sink(sink)
-    if isinstance(made, Directory):
-        made.refuse_others()
+    if not isinstance(made, Directory):
+        return
+    if not env.stores.are_one(made.uri, sink.work_area):
+        msg = (
+            f"{sink.kind}: work_uri {sink.work_area} is in another store than the output {made.uri}, so files cannot"
+            " be moved from one to the other; choose a place beside the output"
+        )
+        raise OptionsError(msg)
+    made.refuse_others()
 
 
 def check_ledger(env: Environment, feed: str, sink: Sink) -> None:

@@ -227,7 +227,7 @@ class Stores:
         if found != size:
             msg = f"{source} has {found} bytes instead of {size}; clear the group that wrote it"
             raise SourceError(msg)
-        if uris.scheme_of(source) != uris.scheme_of(target):
+        if not self.are_one(source, target):
             msg = f"{source} cannot be moved to {target}; choose a work area in the store of the output"
             raise SourceError(msg)
         self.makedirs(uris.parent(target))

@@ -67,6 +67,7 @@ UNREACHED = {
     "store:steps.upkeep.cleaning_files._leave/4": _CHANGING,
     "statement:ledger.files.cleaned.refuse_cleaned/1": _WORDS,
     "statement:ledger.upkeep.requests.was_requested/1": "reads what a page handed over to a run of Airflow",
+    "statement:ledger.upkeep.withdrawing._known_files/1": "only reads, before a window that was read again is undone",
     "statement:ledger.upkeep.retention.prunable/1": _TOLD,
     "statement:ledger.upkeep.retention.prunable/2": _TOLD,
     "statement:ledger.windows.selection.late_files/1": _TOLD,

@@ -160,6 +160,19 @@ def test_an_output_of_another_ledger(here: Pipe, desk: Desk, remedy: str) -> Non
         desk.done(*command(), state=other)
 
 
+def test_a_work_area_in_another_store(here: Pipe, desk: Desk) -> None:
+    """It is refused before anything is read; beside the output it works."""
+    here.put({"a.txt": b"a\n"})
+    command = ("run", str(here.source), "--output", str(here.out), "--sink-option")
+
+    message = desk.refused(*command, "work_uri=memory://staged")
+    assert "is in another store than the output" in message
+    assert "choose a place beside the output" in message
+    assert not here.out.exists()
+    desk.done(*command, f"work_uri={here.folder}/staged")
+    assert here.values() == ["a"]
+
+
 def test_a_step_that_reaches_another_ledger(here: Pipe) -> None:
     """Given the ledger of the plan, it works."""
     here.put({"a.txt": b"a\n"})

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import islice
 
 from airflow_provider_blockread.blocks.ids import digest
-from airflow_provider_blockread.errors import ExchangeError, OptionsError, PlanConflictError, PlannerBusyError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, PlanConflictError, PlannerBusyError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import render_manifest
 from airflow_provider_blockread.heap import settled_heap
@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.windows.planning import Planner, claim_wi
 from airflow_provider_blockread.ledger.windows.progress import windows_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window, unpublished_windows
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions
-from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.options.parsing.sizes import first_of, format_bytes, plural
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.types import as_frame
 from airflow_provider_blockread.spark.tasks.audit import check_date
@@ -96,7 +96,7 @@ def _restore_manifest(env: Environment, request: PlanRequest, window: Window, *,
     read_now = as_read_by(window, latest_generation(env.ledger, window.id))
     try:
         ensure_manifest(env, read_now, request)
-    except (ExchangeError, OptionsError) as error:
+    except BlockReadError as error:
         if not published:
             raise
         env.observer.warn(str(error))
@@ -244,12 +244,11 @@ def _waiting(env: Environment, feed: str) -> str:
     if not left:
         return ""
     files, states = sum(window.files for window in left), windows_progress(env.ledger, [window.id for window in left])
-    named = ", ".join(f"{window.key!r} {states[window.id]}" for window in left[:_SHOWN])
-    more = f" and {len(left) - _SHOWN:,} more" if len(left) > _SHOWN else ""
+    named = first_of((f"{window.key!r} {states[window.id]}" for window in left), _SHOWN)
     dead = any(states[window.id].state in {"failed", "stalled"} for window in left)
     remedy = "; clear the runs of those that failed or stalled" if dead else ""
     held = plural(len(left), "unpublished window")
-    return f"; {plural(files, 'file waits', 'files wait')} in {held}: {named}{more}{remedy}"
+    return f"; {plural(files, 'file waits', 'files wait')} in {held}: {named}{remedy}"
 
 
 def _ref(env: Environment, request: PlanRequest, *, status: str, message: str) -> WindowRef:
