@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.operators.base import SparkOperator, owner_of, require_choice, require_valid
@@ -131,4 +131,6 @@ def time_of(given: datetime | str | None) -> datetime | None:
     Raises:
         OptionsError: when the text is not a time.
     """
-    return None if given is None else parse_time(str(given))
+    if isinstance(given, datetime):  # of any year, such as 9999 for "no end"
+        return given if given.tzinfo else given.replace(tzinfo=UTC)
+    return None if given is None else parse_time(given)

@@ -93,6 +93,8 @@ def test_a_source_that_is_not_there_is_a_typing_error(published: Place) -> None:
     file = str(published.source / "a.txt")
     assert [published.json("clean", file, *more)["files"] for _ in range(2)] == [1, 0]
     assert published.json("clean", str(published.source), *more)["files"] == 1
+    published.source.rename(f"{published.source}-moved")
+    assert published.json("clean", str(published.source), *more)["files"] == 0
 
 
 def test_a_source_and_an_action_are_needed(published: Place) -> None:

@@ -146,10 +146,12 @@ def _fit(env: Environment, request: CleanRequest) -> Fit:
 
 def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
     """Return the source's roots, after a check that its stores and the archive allow what is requested."""
-    roots = SourceRoots(request.source)
+    roots, listed = SourceRoots(request.source), listed_source(env.ledger, request.feed)
+    known = () if listed is None else SourceRoots(cast("FileSource", from_json(listed))).uris  # may be gone by now
     for root in roots.uris:
         path = uris.local_path(root)
-        if path is not None and not os.path.lexists(path) and not knows_file(env.ledger, request.feed, root):
+        is_gone = path is not None and not os.path.lexists(path)
+        if is_gone and root not in known and not knows_file(env.ledger, request.feed, root):
             msg = f"clean: the source {root} does not exist, and the feed knows no such file; correct its path"
             raise OptionsError(msg)
         if request.action == "tag" and not env.stores.has_tags(root):

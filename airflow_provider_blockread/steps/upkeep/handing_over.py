@@ -19,7 +19,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
     list_generations,
     published_generation,
 )
-from airflow_provider_blockread.ledger.windows.progress import window_progress
+from airflow_provider_blockread.ledger.windows.progress import require_idle, window_progress
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import Environment
@@ -72,15 +72,21 @@ def require_published(env: Environment, window: Window) -> Generation:
     return latest
 
 
+def _require_idle(env: Environment, window: Window) -> None:
+    """Make sure that the window is published, and that nobody verifies it now, whom another reading would fence."""
+    require_idle(env.ledger, require_published(env, window), owner="")
+
+
 def propose_reading(env: Environment, window: Window, reading: Reading) -> Intent:
     """Return what reading the window again would do, without changing anything.
 
     Raises:
         OptionsError: when it should be verified, but is not published.
+        OwnedError: when it should be verified, while another owner verifies it.
     """
     if reading.action != "verify":
         return propose_rebuild(env, reading.request(window))
-    require_published(env, window)
+    _require_idle(env, window)
     why = without_plan(env, window, published_generation(env.ledger, window.id))
     if why:
         return Intent(action="verify", windows=(window_intent(window, why, does=False),))
@@ -102,10 +108,11 @@ def hand_over(
         CleanedError: when files that would be read were cleaned from the source.
         ConflictError: when a generation of the window is being published.
         OptionsError: when it should be verified, but is not published.
+        OwnedError: when it should be verified, while another owner verifies it.
     """
     arguments: dict[str, Any] = {"window": window.id}
     if reading.action == "verify":
-        require_published(env, window)
+        _require_idle(env, window)
     else:
         require_readable(env, window, reading.files)
         arguments = reading.request(window).to_json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,7 @@ def test_times_as_templates_give_them() -> None:
     assert str(time_of("2026-11-21")) == "2026-11-21 00:00:00+00:00"
     assert str(time_of(" 2026-11-21T04:00:00+02:00 ")) == "2026-11-21 02:00:00+00:00"
     assert time_of(None) is None
+    assert str(time_of(datetime(9999, 12, 31))) == "9999-12-31 00:00:00+00:00"  # noqa: DTZ001 - taken for UTC
     with pytest.raises(OptionsError, match=r"'yesterday' is not a time; write it as"):
         time_of("yesterday")
 

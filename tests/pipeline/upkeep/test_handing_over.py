@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.ledger.model import Window
-from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups
+from airflow_provider_blockread.errors import OptionsError, OwnedError
+from airflow_provider_blockread.ledger.model import GroupRef, Window
+from airflow_provider_blockread.ledger.windows.generations import latest_generation, list_groups, start_generation
+from airflow_provider_blockread.ledger.windows.groups import claim_group, heartbeat
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.steps import Published, WindowRef, plan
@@ -106,3 +107,22 @@ def test_what_is_not_published_cannot_be_verified(here: Pipe) -> None:
 
     with pytest.raises(OptionsError, match="not published; repeat what began it"):
         propose_reading(here.env, _window(here), Reading(action="verify"))
+
+
+def test_a_verification_at_work_is_not_fenced_by_another(here: Pipe) -> None:
+    """Neither where it is proposed nor where it is begun: the command line refuses it, too."""
+    ledger, window = here.env.ledger, _window(here)
+    shown = latest_generation(ledger, window.id)
+    begun = start_generation(ledger, window.id, options=shown.options, mode="verify", clear_number=0)
+    group = GroupRef(window=window.id, generation=begun.number, group=0)
+    claim = claim_group(ledger, group, owner="ann's shell", clear_number=0, stale_after_s=60)
+    assert claim is not None
+    asked = Reading(action="verify")
+    with pytest.raises(OwnedError, match="ann's shell is at work on generation 2"):
+        propose_reading(here.env, window, asked)
+    with pytest.raises(OwnedError, match="ann's shell is at work on generation 2"):
+        hand_over(here.env, window, asked, who="bob", run=RUN, clear_number=1)
+    heartbeat(ledger, claim)
+    here.pass_seconds(61)
+
+    assert hand_over(here.env, window, asked, who="bob", run=RUN, clear_number=1).number == 3
