@@ -11,6 +11,7 @@ import click
 
 from airflow_provider_blockread.blocks import iter_ranges
 from airflow_provider_blockread.cli.options.shared import format_options, make_format_option
+from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import parse_size
@@ -28,7 +29,8 @@ def records(file: str, format_name: str, format_option: tuple[str, ...], schema:
     option = make_format_option(format_name, format_option, schema)
     stores = Stores()
     size = _size(stores, file)
-    fmt = make_format(option)
+    with printing_aside():
+        fmt = make_format(option)
     if schema is not None:
         fmt.decoder()  # refuses a malformed one, though only the records are printed
     whole = codec_of(fmt, file) is not None or not fmt.splittable

@@ -102,7 +102,9 @@ def undo_window(window: str, feed: str | None, files: str | None, **options: Any
     given = Confirmed(**options)
     env = open_environment(given.state)
     found = get_window(env.ledger, window, feed)
-    given.carry_out(propose_undoing(env, found, files=files), lambda: undo(env, found, files=files, who=owner()))
+    with printing_aside():
+        intent = propose_undoing(env, found, files=files)
+    given.carry_out(intent, lambda: undo(env, found, files=files, who=owner()))
 
 
 @click.command("exclude")

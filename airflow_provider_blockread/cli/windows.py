@@ -151,8 +151,8 @@ def verify(
     generation = start_generation(
         env.ledger, found.id, options=latest.options, mode="verify", clear_number=latest.clear_number
     )
-    ref = open_ref(env, found, generation, status="read", message=f"window {found.id}: verifying")
     with printing_aside(), on_spark.open_spark() as spark:
+        ref = open_ref(env, found, generation, status="read", message=f"window {found.id}: verifying")
         done = WindowRunner(env=env, owner=owner(), job=JOB, submitter=spark).run(ref)
     if as_json:
         print_json(done.to_json())

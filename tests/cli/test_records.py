@@ -8,6 +8,8 @@ import gzip
 import json
 import lzma
 import re
+import subprocess
+import sys
 
 import fsspec
 import pytest
@@ -119,3 +121,24 @@ def test_a_malformed_schema_is_refused(place: Place, name: str) -> None:
 
     assert "schema 'x strang': column 'x' has the unknown type 'strang'" in str(result.exception)
     assert result.stdout == ""
+
+
+def test_what_a_format_prints_is_not_output(place: Place) -> None:
+    """Standard output has records alone."""
+    place.put({"a.log": b"one\ntwo\n"})
+    code = "from airflow_provider_blockread.options import Lines\n"
+    code += "from airflow_provider_blockread.records.text.lines import LineFormat\n"
+    code += "print('at import')\nclass Noisy(LineFormat):\n"
+    code += "    def __init__(self):\n        super().__init__(Lines())\n        print('when it is made')\n"
+    (place.folder / "noisy_lines.py").write_text(code)
+    arguments = (str(place.source / "a.log"), "--format", "custom", "--format-option", "path=noisy_lines:Noisy")
+    done = subprocess.run(
+        [sys.executable, "-c", "from airflow_provider_blockread.cli import main; main()", "records", *arguments],
+        cwd=place.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert [json.loads(line)["record"] for line in done.stdout.splitlines()] == ["one", "two"]
+    assert done.stderr.splitlines() == ["at import", "when it is made"]
