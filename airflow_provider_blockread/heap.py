@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 _YOUNG = 5_000  # objects; with fewer collections, results of queries would pile up
 _OF_PYTHON = 1_000  # objects; Python 3.12 itself freezes a few hundred when it starts
@@ -17,7 +19,7 @@ def settled_heap() -> Iterator[None]:
 
     Otherwise the collector would scan all modules and loaded files repeatedly: a sixth of the time of a plan or commit.
     """
-    if gc.get_freeze_count() > _OF_PYTHON:  # other code froze the heap, and may rely on that
+    if _is_frozen(os.getpid()):  # by other code, which may rely on that
         yield
         return
     before = gc.get_threshold()
@@ -28,6 +30,13 @@ def settled_heap() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
+
+
+@lru_cache(maxsize=1)
+def _is_frozen(process: int) -> bool:
+    """Return whether the heap of this process was frozen when it first asked: Python then counts all objects in it."""
+    del process
+    return gc.get_freeze_count() > _OF_PYTHON
 
 
 def end_without_collecting() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.filterwarnings("ignore", "error:::airflow_provider_blockread"))
+
+
+@pytest.fixture(autouse=True)
+def forgotten_secrets() -> Iterator[None]:
+    """Secrets of a test are masked in this test alone: with each new one, Airflow compiles a pattern of all again."""
+    yield
+    for masker in ("airflow._shared.secrets_masker", "airflow.sdk._shared.secrets_masker"):
+        if module := sys.modules.get(masker):
+            module.reset_secrets_masker()
 
 
 @pytest.fixture(scope="session")

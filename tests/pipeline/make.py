@@ -67,7 +67,7 @@ class Pipe:
     sink_options: dict[str, Any] = field(default_factory=dict)
     out_name: str = "out"
     owner: str = "test"
-    job: SparkJob = SparkJob(heartbeat_s=0.05, stale_after_s=60.0)
+    job: SparkJob = SparkJob(heartbeat_s=0.5, stale_after_s=60.0)
     messages: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     time: datetime = START

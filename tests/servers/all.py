@@ -19,6 +19,7 @@ from tests.servers.ceph import Keys, gateway
 from tests.servers.processes import PROGRAMS, answers, free_port, install, new_folder, run, running
 from tests.servers.store import Store
 
+_SESSION = botocore.session.get_session()  # each new one reads the descriptions of all services again
 _SSHD = """
 ListenAddress 127.0.0.1
 Port {port}
@@ -144,7 +145,7 @@ def _s3(name: str, keys: Keys) -> Store:
 
 def s3_client(store: Store) -> Any:
     """Return botocore's client of an S3 store, for what fsspec has no words for."""
-    return botocore.session.get_session().create_client(
+    return _SESSION.create_client(
         "s3",
         region_name="us-east-1",
         endpoint_url=store.options["endpoint_url"],
