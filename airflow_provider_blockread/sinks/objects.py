@@ -68,14 +68,17 @@ class CsvRows:
         return self._written(schema.empty_table(), header=True) if self._option.header else b""
 
     def encode(self, batch: pa.RecordBatch) -> tuple[pa.Buffer | bytes, ...]:
-        """Return the rows; a null in a single column becomes an empty text, since many readers skip empty lines."""
+        """Return the rows; a null in a single column becomes `""`, since many readers skip empty lines."""
         for column in batch.columns:
             if (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)) and (row := _far(column)) >= 0:
                 raise _no_text(row, "csv")
-        rows = pa.Table.from_batches([batch])
+        lines = self._written(pa.Table.from_batches([batch]), header=False)
         if batch.num_columns == 1 and batch.column(0).null_count:
-            rows = pa.table({batch.schema.names[0]: pc.fill_null(batch.column(0).cast(pa.string()), "")})
-        return self._written(rows, header=False), b""
+            if b'"' in lines:  # texts, in which lines may be empty
+                rows = pa.table({batch.schema.names[0]: pc.fill_null(batch.column(0).cast(_STRING), "")})
+                return self._written(rows, header=False), b""
+            lines = b"\n".join(line or b'""' for line in lines[:-1].split(b"\n")) + b"\n"
+        return lines, b""
 
     def count(self, pieces: Iterator[bytes]) -> int | None:
         """Return the number of lines that end outside of quotes."""

@@ -12,14 +12,14 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import FunctionError, OptionsError, RowError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import CsvSink
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.objects import JsonObjects
+from airflow_provider_blockread.sinks.objects import CsvRows, JsonObjects
 from airflow_provider_blockread.storage import uris
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS, STORES, Bench, opened
@@ -102,6 +102,20 @@ def test_csv_comes_back(batches: list[list[tuple[Any, ...]]], delimiter: str, *,
         assert [bench.sink.count(file) for file in files] == [sum(map(len, batches))] * len(files)
 
 
+@given(data=st.data(), kind=st.sampled_from(list(_VALUES)), alone=st.booleans(), sink=st.sampled_from(["json", "csv"]))
+def test_the_lines_of_a_row_do_not_depend_on_its_batch(
+    data: st.DataObject, kind: pa.DataType, sink: str, *, alone: bool
+) -> None:
+    """Nulls beside a value change nothing in its text."""
+    assume(sink == "json" or not pa.types.is_nested(kind))
+    values = pa.array(data.draw(st.lists(st.none() | _VALUES[kind], min_size=1, max_size=5)), kind)
+    batch = pa.record_batch({"x": values} if alone else {"x": values, "y": values})
+    made = JsonObjects() if sink == "json" else CsvRows(CsvSink("/out"))
+    rows = [made.encode(batch.slice(row, 1)) for row in range(len(values))]
+
+    assert b"".join(made.encode(batch)) == b"".join(part for parts in rows for part in parts)
+
+
 def test_every_type(tmp_path: Path) -> None:
     """Types that text has no word for are as the documentation says."""
     batch = pa.RecordBatch.from_pydict(
@@ -162,6 +176,8 @@ def test_a_value_that_csv_does_not_hold(tmp_path: Path) -> None:
 
     (file,) = written(bench, pa.RecordBatch.from_pydict({"x": ["a", None, ""]}))
     assert (STORES.read_bytes(file.uri), bench.sink.count(file)) == (b'"x"\n"a"\n""\n""\n', 3)
+    (file,) = written(bench, pa.RecordBatch.from_pydict({"x": [1, None, 2]}))
+    assert (STORES.read_bytes(file.uri), bench.sink.count(file)) == (b'"x"\n1\n""\n2\n', 3)
 
 
 @pytest.mark.parametrize("delimiter", list(" +-.:eT05"))
