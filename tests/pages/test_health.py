@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 
 from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.ledger.schema.file_tables import listings
+from airflow_provider_blockread.ledger.upkeep.cleaning import Fit, finish_cleaning, write_down
 from airflow_provider_blockread.ledger.upkeep.requests import find_request, open_request
 from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_undoing, find_withdrawal
 from airflow_provider_blockread.ledger.windows.groups import fail_group
@@ -109,6 +110,19 @@ def test_what_a_task_has_begun_is_ended_by_its_run(client: TestClient, env: Envi
     open_request(env.ledger, "rebuild", asked, who="upkeep/manual__1/rebuild/-1")
 
     assert "<code>airflow dags clear upkeep --run-id manual__1</code>" in client.get(HEALTH).text
+
+
+def test_a_begun_cleaning_is_there_until_it_is_done(client: TestClient, env: Environment, clock: Clock) -> None:
+    """It may have removed files of which it did not record this."""
+    publish(env.ledger, open_window(env.ledger))
+    clock.pass_seconds(60)
+    fit = Fit(feed=FEED, action="delete", before=env.ledger.now())
+    begun = write_down(env.ledger, fit, {1: None, 2: None}, who="ann")
+    texts = [client.get(HEALTH).text]
+    finish_cleaning(env.ledger, {"done": begun})
+    texts.append(client.get(HEALTH).text)
+
+    assert ["repeat the command that ann began" in text for text in texts] == [True, False]
 
 
 def test_a_stuck_window_has_the_commands_that_resume_it_or_give_it_up(client: TestClient, env: Environment) -> None:

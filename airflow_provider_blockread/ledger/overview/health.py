@@ -17,7 +17,7 @@ from airflow_provider_blockread.ledger.schema.columns import metadata
 from airflow_provider_blockread.ledger.schema.file_tables import listings
 from airflow_provider_blockread.ledger.schema.rows import WINDOWS, window_from
 from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
-from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, requests, withdrawals
+from airflow_provider_blockread.ledger.schema.upkeep_tables import IS_BEGUN, cleanings, requests, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 
 OLD = timedelta(days=90)
@@ -130,11 +130,9 @@ def _unfinished(connection: Connection) -> list[Unfinished]:
     asked = asked.where(requests.c.finished_at.is_(None))
     taken = select(windows.c.feed_id, *(withdrawals.c[name] for name in ("window_id", "who", "began_at", "files")))
     taken = taken.join(windows, windows.c.id == withdrawals.c.window_id).where(withdrawals.c.finished_at.is_(None))
-    cleaned = select(
-        windows.c.feed_id, cleanings.c.window_id, func.min(cleanings.c.who), func.min(cleanings.c.began_at)
-    )
-    cleaned = cleaned.join(windows, windows.c.id == cleanings.c.window_id).where(cleanings.c.state == "planned")
-    cleaned = cleaned.group_by(windows.c.feed_id, cleanings.c.window_id)
+    begun = select(cleanings.c.window_id, func.min(cleanings.c.who), func.min(cleanings.c.began_at)).where(IS_BEGUN)
+    of_windows = begun.group_by(cleanings.c.window_id).subquery()
+    cleaned = select(windows.c.feed_id, of_windows).join(windows, windows.c.id == of_windows.c.window_id)
     found = [Unfinished(action, None, None, *row) for action, *row in connection.execute(asked.limit(100))]
     for feed, window, who, began_at, files in connection.execute(taken.limit(100)):
         found.append(Unfinished("withdrawal", feed, window, who, began_at, {"files": files}))

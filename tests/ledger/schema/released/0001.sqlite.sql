@@ -439,6 +439,8 @@ LEFT JOIN (
     FROM files WHERE state IN ('missing', 'changed', 'ignored') GROUP BY feed_id
 ) l ON l.feed_id = d.id;
 
+CREATE INDEX ix_cleanings_begun ON cleanings (window_id) WHERE state = 'planned';
+
 CREATE INDEX ix_cleanings_window_id ON cleanings (window_id);
 
 CREATE INDEX ix_files_pending ON files (feed_id, time_ns, path, id) WHERE state = 'pending';
