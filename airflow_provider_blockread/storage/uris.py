@@ -11,6 +11,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.storage.schemes import ALIASES, scheme_for
 
 _PLAIN = "-._~!$&'()*,:;=@"  # in the path of a web server, besides letters and digits
+_PLAIN_IN_QUERY = "-._~!$'()*,:@?"  # others separate its parts, or names, depending on whether they are encoded
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})?")
 #: What clients of stores, or URIs, may not read literally as a part of a name.
 _ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
@@ -80,12 +81,17 @@ def _remote(scheme: str, rest: str) -> str:
     known = scheme_for(scheme)
     if known.rooted:
         return f"{scheme}:///{_resolved(rest).strip('/')}"
-    authority, _, path = rest.partition("/")
+    authority = rest.partition("/")[0]
+    if known.decodes:
+        authority = authority.partition("?")[0]
+    path = rest[len(authority) :].removeprefix("/")
     user, at, _ = authority.rpartition("@")
     if (at and known.decodes) or (":" in user and not known.colons):
         msg = f"a {scheme}:// URI contains a password, which manifests would store; put it into a connection instead"
         raise OptionsError(msg)
-    path = _resolved(_escaped(path) if known.decodes else path).rstrip("/")
+    path, mark, query = path.partition("?") if known.decodes else (path, "", "")
+    path = _resolved(_escaped(path, _PLAIN) if known.decodes else path)
+    path = f"{path}?{_escaped(query, _PLAIN_IN_QUERY)}" if mark else path.rstrip("/")
     if known.decodes and (secret := _SECRET.search(path)) is not None:
         msg = (
             f"a {scheme}:// URI contains a secret as {secret[2]}=, which manifests would store; name the file in its"
@@ -95,20 +101,20 @@ def _remote(scheme: str, rest: str) -> str:
     return f"{scheme}://{authority}/{path}" if path else f"{scheme}://{authority}"
 
 
-def _escaped(path: str) -> str:
-    """Return a path on a web server in its unique spelling, which is that of the client's requests.
+def _escaped(text: str, plain: str) -> str:
+    """Return a path or query of a web server in its unique spelling, which is that of the client's requests.
 
-    Only characters that a path cannot contain are percent-encoded; a question mark begins a query.
+    Only characters that a URL cannot contain are percent-encoded; of the others, those that are plain are decoded.
     """
 
     def one(found: re.Match[str]) -> str:
         if not found[1]:
             return "%25"
         character = chr(int(found[1], 16))
-        plain = character.isascii() and (character.isalnum() or character in _PLAIN)
-        return character if plain else f"%{found[1].upper()}"
+        is_plain = character.isascii() and (character.isalnum() or character in plain)
+        return character if is_plain else f"%{found[1].upper()}"
 
-    return quote(_ESCAPE.sub(one, path), safe="/?%:@!$&'()*+,;=", errors="surrogatepass")
+    return quote(_ESCAPE.sub(one, text), safe="/?%:@!$&'()*+,;=", errors="surrogatepass")
 
 
 def place_of(uri: str) -> str:

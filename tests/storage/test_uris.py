@@ -124,6 +124,7 @@ def test_a_password_is_refused_and_not_repeated() -> None:
     [
         "https://hunter2@host/x",
         "http://host/x.csv?sig=hunter2",
+        "http://host?sig=hunter2",
         "https://host/x.csv?a=1&X-Amz-Signature=hunter2&b=2",
         "https://host/x.csv?X-Goog-Signature=hunter2",
         "https://host/x.csv?access_token=hunter2",
@@ -163,3 +164,12 @@ def test_a_path_of_a_web_server_is_spelled_as_its_client_does(name: str) -> None
     )
 
     assert canonical(f"http://host/in/{name}!") == f"http://host{URL(f'http://host/in/{name}!').raw_path}"
+
+
+@given(st.lists(shown | st.integers(32, 126).map("%{:02x}".format), max_size=6).map("".join))
+def test_a_query_is_asked_for_as_it_was_given(query: str) -> None:
+    """Where `&` separates two parts and `%26` does not, they are two files; dots and slashes mean nothing there."""
+    assume("#" not in query)
+    for written in (f"http://host/in/get?{query}", f"http://host/in/?{query}", f"http://host?{query}"):
+        assert URL(canonical(written)) == URL(written)
+        assert canonical(canonical(written)) == canonical(written)
