@@ -67,7 +67,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         return open_ref(env, window, latest, status="read", message=message)
     # An unfinished verification exists beside a published generation, so a clear may still request either.
     verified = latest.state in FINISHED or (latest.mode == "verify" and (cleared or changed))
-    newer = _choose_again(env, request, window, latest) if cleared and is_unseen(env, window) else None
+    newer = _choose_again(env, request, options, window, latest) if cleared and is_unseen(env, window) else None
     if not (verified or publishing or changed or newer):
         return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
     if verified or (newer and not changed and not publishing):
@@ -76,10 +76,8 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         why = f"generation {latest.number} lost files before they were published"
     else:
         why = f"options have changed since generation {latest.number}"
-    _require_free(env, request, options, window, latest)
-    _require_parts(env, options, window)
+    _require_replayable(env, request, options, window, latest)
     mode = "write" if rule == "rebuild" or not verified else "verify"
-    require_sources(env, window)
     restore_pruned(env, window)
     asked: dict[str, Any] = {"options": wanted, "clear_number": request.clear_number, "run": request.run}
     message = f" to {rule} it" if verified else ""
@@ -102,6 +100,15 @@ def _require_own(request: PlanRequest, window: Window, latest: Generation) -> No
             " of its own, as window='{{ run_id }}/{{ ti.map_index }}' does for mapped ones, or a feed"
         )
         raise OptionsError(msg)
+
+
+def _require_replayable(
+    env: Environment, request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation
+) -> None:
+    """Refuse to change a window that this task may not, or cannot, read with these options."""
+    _require_free(env, request, options, window, latest)
+    _require_parts(env, options, window)
+    require_sources(env, window)
 
 
 def _require_free(
@@ -147,7 +154,9 @@ def _dag(run: str) -> str:
     return run.partition("/")[0]
 
 
-def _choose_again(env: Environment, request: PlanRequest, window: Window, latest: Generation) -> Chosen | None:
+def _choose_again(
+    env: Environment, request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation
+) -> Chosen | None:
     """Return which files are read in newer versions; files for which this is impossible are excluded if policy allows.
 
     Raises:
@@ -158,6 +167,8 @@ def _choose_again(env: Environment, request: PlanRequest, window: Window, latest
     if found is None or request.generation.policies.on_changed != "exclude":
         return found
     left = without_plan(env, window, latest, found.newer)
+    if left:
+        _require_replayable(env, request, options, window, latest)
     for version in left:
         exclude(env, window, version.found.path, reason="changed", who=request.owner)
     newer = tuple(version for version in found.newer if version not in left)
@@ -170,7 +181,7 @@ def _start_corrected(
     """Start a generation that reads newer versions; it keeps the results of other groups if these are still valid."""
     plan = plan_newer(env, window, latest, newer.newer)
     lost = latest.number if latest.state == "publishing" else None
-    again = plan.holders | newer.lost if keeps and lost is None and plan.holders is not None else None
+    again = newer.again if keeps and lost is None and plan.holders is not None else None
     return start_corrected(env.ledger, window.id, plan, row=asked, again=again, lost=lost)
 
 

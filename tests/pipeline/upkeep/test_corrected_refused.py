@@ -15,10 +15,12 @@ from airflow_provider_blockread.errors import (
     StateError,
 )
 from airflow_provider_blockread.ledger.windows.correcting import start_corrected
+from airflow_provider_blockread.ledger.windows.exclusions import list_exclusions
 from airflow_provider_blockread.ledger.windows.generations import latest_generation
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
+from airflow_provider_blockread.steps import plan
 from airflow_provider_blockread.steps.excluding import exclude
 from airflow_provider_blockread.steps.plan.choosing import FileChoice, choose_newer
 from airflow_provider_blockread.steps.plan.replacing import plan_newer
@@ -215,3 +217,34 @@ def test_a_file_that_cannot_be_read_again_is_left_out_by_the_policy(here: Pipe, 
     assert (done.excluded, here.values()) == (1, ["keep"])
     assert here.run("next").files == 1
     assert here.values() == sorted(["keep", *content.decode().split()])
+
+
+def test_one_file_is_corrected_where_another_cannot_be_read_again(here: Pipe) -> None:
+    """The first clear does both, also for files of several groups."""
+    here.with_policies(on_changed="exclude")
+    here.block_size, here.group_bytes = 4, 8
+    here.put({"x": b"keepkee\n", "y": b"old\nold\n", "z": b"one\ntwo\n"})
+    ref = here.plan()
+    here.read(ref)
+    here.put({"y": b"new\nnew\nnew\n", "z": b"z"})
+    with pytest.raises(ProofError):
+        here.commit(ref)
+    done = here.run(clear_number=1)
+
+    assert (ref.groups, done.excluded, here.values()) == (3, 1, ["keepkee", "new", "new", "new"])
+
+
+def test_a_refused_clear_leaves_no_file_out(here: Pipe) -> None:
+    """The window and its policy are another DAG's."""
+    here.block_size = 4
+    here.put({"y": b"keep\n", "z": b"one\ntwo\n"})
+    request = here.request("w")
+    ref = plan(here.env, dataclasses.replace(request, run="theirs/1", owner="theirs/1/plan/-1"))
+    here.read(ref)
+    here.put({"z": b"z"})
+    here.with_policies(on_changed="exclude")
+    here.out_name = "elsewhere"
+    with pytest.raises(OptionsError, match=r"was read by run theirs/1 into .*, from where its rows would go to"):
+        plan(here.env, dataclasses.replace(here.request("w", 1), run="ours/1", owner="ours/1/plan/-1"))
+
+    assert list_exclusions(here.env.ledger, ref.window, 1, limit=5) == []
