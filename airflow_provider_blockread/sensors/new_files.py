@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Never
 
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
 from airflow.sdk.configuration import conf
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSensorTimeout, AirflowSkipException, AirflowTaskTimeout
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, PermanentError, error_class
 from airflow_provider_blockread.observer import LogObserver
@@ -128,6 +128,21 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             timeout=min(timedelta(seconds=self.timeout), self.execution_timeout or timedelta.max),
         )
 
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:  # noqa: ANN401 - as execute
+        """Return what was found; a wait ended by `execution_timeout` may be retried, as on a worker.
+
+        Raises:
+            AirflowTaskTimeout: when `execution_timeout` has passed.
+            AirflowSensorTimeout: when the sensor's own `timeout` has passed.
+        """
+        try:
+            return super().resume_execution(next_method, next_kwargs, context)
+        except AirflowSensorTimeout as error:
+            if self.execution_timeout is None or self.execution_timeout >= timedelta(seconds=self.timeout):
+                raise
+            msg = f"{self.task_id}: no new files within the execution_timeout of {self.execution_timeout}"
+            raise AirflowTaskTimeout(msg) from error
+
     def poke(self, context: Context) -> PokeReturnValue:
         """Look once, and return whether to stop waiting, with what was found.
 
@@ -196,8 +211,9 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         """
         dag = context["dag"]
         groups = {name for name in dag.task_group.get_task_group_dict() if name is not None}
-        named = {getattr(task, "partial_kwargs", vars(task)).get("group") for task in dag.tasks if task is not self}
-        if self.group not in groups | named | {*dag.task_ids} - {self.task_id}:
+        # Others may have a `group` of their own, which may be no text.
+        named = [getattr(task, "partial_kwargs", vars(task)).get("group") for task in dag.tasks if task is not self]
+        if self.group not in [*groups, *named, *set(dag.task_ids) - {self.task_id}]:
             known = ", ".join(sorted(groups)) or "none"
             msg = (
                 f"{self.task_id}: the DAG has no task group or task {self.group!r}; its groups: {known}. Correct group"

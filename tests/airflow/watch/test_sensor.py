@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 from airflow.sdk.bases.operator import TriggerFailureReason
 from airflow.sdk.definitions import dag as airflow_dag
+from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowTaskTimeout
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
@@ -92,6 +94,16 @@ def test_nothing_comes_to_the_triggerer(
     assert handed == [timedelta(seconds=7)]
 
 
+def test_a_wait_that_execution_timeout_ends_may_be_retried(dag_id: str, landing: Path) -> None:
+    """As on a worker; the sensor's own time is final."""
+    ends = {"error": TriggerFailureReason.TRIGGER_TIMEOUT}
+    for limit, error in ((5, AirflowTaskTimeout), (9, AirflowSensorTimeout)):
+        options = {"timeout": 7.0, "execution_timeout": timedelta(seconds=limit), "deferrable": True}
+        sensor = waiting(dag_id, FileSource(str(landing)), **options).get_task("wait")
+        with pytest.raises(error):
+            sensor.resume_execution("__fail__", dict(ends), {})
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("soft_fail", [True, False])
 def test_an_error_that_stays(
@@ -114,6 +126,7 @@ def test_only_new_files_count_and_a_clear_goes_through(
     """A second run waits for what the first did not take; the first, cleared, does not wait at all."""
     land(a=3)
     dag = waiting(dag_id, FileSource(str(landing)), tmp_path / "lake", deferrable=True)
+    EmptyOperator(task_id="other", dag=dag).group = ["no", "name"]  # type: ignore[attr-defined]
     first = runs.start(dag)
     assert runs.xcom(first, "plan", "window")["files"] == 1
     land(b=4)
