@@ -13,12 +13,12 @@ from airflow_provider_blockread.options.formats import FormatOption, Lines, Whol
 from airflow_provider_blockread.options.functions import AsRead, FunctionOption
 from airflow_provider_blockread.options.sinks import FILE_COLUMNS, ArchiveSink, ColumnarSink, Sink
 from airflow_provider_blockread.options.source import Bounds
-from airflow_provider_blockread.options.values import Value, from_json
+from airflow_provider_blockread.options.values import Value, from_json, is_template
 
 #: The Airflow connection of Spark if none is named.
 DEFAULT_CONNECTION = "spark_default"
 
-_MASTERS = ("local", "spark://", "yarn", "k8s://", "{{")  # those of Spark 4, or a template
+_MASTERS = ("local", "spark://", "yarn", "k8s://")  # those of Spark 4
 # Spark's own spark.redaction.regex, plus further keys and signatures of stores.
 _IS_SECRET = re.compile(
     "secret|password|token|(access|account|encryption|private)[.]?key|[.]sas[.]|[.]credential$", re.IGNORECASE
@@ -118,7 +118,7 @@ class SparkJob(Value):
     stale_after_s: float = 120.0
 
     def __post_init__(self) -> None:
-        if self.master is not None and not self.master.startswith(_MASTERS):
+        if self.master is not None and not (is_template(self.master) or self.master.startswith(_MASTERS)):
             msg = (
                 f"spark_job: {self.master!r} is not a Spark master; write it as local[2], spark://host:7077, yarn, or"
                 " k8s://https://host:443"
@@ -154,7 +154,7 @@ class SparkJob(Value):
                 " SPARK_CONNECT_AUTHENTICATE_TOKEN"
             )
             raise OptionsError(msg)
-        if not remote.startswith(("sc://", "{{")):  # a template is checked once it is rendered
+        if not (is_template(remote) or remote.startswith("sc://")):  # a template is checked once it is rendered
             msg = f"spark_job: remote must read 'sc://host:port', not {remote!r}"
             raise OptionsError(msg)
 

@@ -26,6 +26,7 @@ def test_variables_to_inherit_are_named(name: str) -> None:
         ({"remote": "sc://a:1/;token=b"}, "must not contain a token", {"remote": "sc://a:1"}),
         ({"master": "locl[*]"}, r"'locl\[\*\]' is not a Spark master; write it as local\[2\]", {"master": "local[2]"}),
         ({"master": "mesos://a:1"}, "or k8s://https://host:443", {"master": "k8s://https://host:443"}),
+        ({"master": "yarm"}, "is not a Spark master", {"master": "{% if params.far %}yarn{% else %}local{% endif %}"}),
         ({"remote": "a:1"}, "remote must read 'sc://host:port', not 'a:1'", {"remote": "{{ var.value.spark }}"}),
     ],
 )
