@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 from pyiceberg.catalog import load_catalog
 
-from airflow_provider_blockread.errors import OptionsError, ProofError
+from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import State
 from tests.sinks.kinds import Bench, iceberg
@@ -97,6 +98,19 @@ def test_a_feature_that_the_library_does_not_have(tmp_path: Path) -> None:
     features = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking", "domainMetadata"]}
     bench = described(tmp_path, features, {}, {"delta.enableRowTracking": "true"})
     with pytest.raises(OptionsError, match=r"deltalake cannot commit to this table \(.*[Rr]owTracking"):
+        publish(bench, {"id": [1]}, IDS)
+
+
+def test_a_lock_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is as good as any: the task may be tried again."""
+    bench = made("delta", str(tmp_path / "out"), IDS)
+
+    def unlocked(*_: object, **__: object) -> None:
+        msg = "Transaction failed: dynamodb client failed to write log entry"
+        raise CommitFailedError(msg)
+
+    monkeypatch.setattr(DeltaTable, "create_write_transaction", unlocked)
+    with pytest.raises(TransientError, match=r"failed to write log entry\); retry when it can be"):
         publish(bench, {"id": [1]}, IDS)
 
 

@@ -32,6 +32,7 @@ _CHANGE = "blockread.change"
 _RECENT = 100  # versions in which a recent commit is looked for
 #: How the library's texts of an object store's errors begin: only the text distinguishes them.
 _DENIED = ("lacked the necessary privileges", "lacked valid authentication credentials")
+_UNLOCKED = "Transaction failed"  # how those of a lock begin, such as a DynamoDB table that did not answer
 
 
 class DeltaLake:
@@ -195,6 +196,8 @@ class _State:
 
     def _require_race(self, error: CommitFailedError, version: int) -> None:
         """Refuse a table to which the library cannot commit although nobody else has committed meanwhile."""
+        if str(error).startswith(_UNLOCKED):  # whatever the table is
+            raise error
         newest = self._lake.load()
         if newest is not None and int(newest.version) <= version:
             why = _first_line(error)
@@ -213,7 +216,7 @@ class _State:
             written, rows = deleting.rewrite(files.delete.window, but=live)
             files.delete.check(rows + sum(file.rows for file in files.add if file.uri in live), self._lake.uri)
             yield [*(file for file in files.add if file.uri not in live), *written], deleting.replaced
-        except (ProofError, TableChangedError):
+        except (ProofError, TableChangedError, OptionsError):
             deleting.discard()
             raise
 
