@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyiceberg
 import pytest
 from pyiceberg.catalog import load_catalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import Table
 
@@ -201,6 +202,24 @@ def test_a_table_of_another_schema(bench: Bench, columns: dict[str, Any], proble
     with opened(bench).update_schema() as change:
         change.union_by_name(pa.schema([("value", held.field(0).type if "value" in columns else pa.string())]))
     bench.sink.prepare(opened(bench).schema().as_arrow(), "")  # and with the column, once the table has it
+
+
+def test_a_namespace_is_created_whatever_the_catalog_says_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Hive metastore refuses a table with a location of its own by an error that does not name the namespace."""
+    bench, make = Bench("iceberg", str(tmp_path / "out"), {"location": str(tmp_path / "own")}), SqlCatalog.commit_table
+
+    def as_hive(catalog: SqlCatalog, *given: Any) -> Any:
+        if not catalog.namespace_exists("db"):
+            msg = "InvalidObjectException(message=db)"
+            raise RuntimeError(msg)
+        return make(catalog, *given)
+
+    monkeypatch.setattr(SqlCatalog, "commit_table", as_hive)
+    bench.apply(bench.steps(bench.stage("a")))
+
+    assert bench.values() == ["a", "a"]
 
 
 def test_a_catalog_that_cannot_be_loaded(bench: Bench) -> None:

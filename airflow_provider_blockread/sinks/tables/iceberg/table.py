@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import pyarrow as pa
-from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog import Catalog, MetastoreCatalog, load_catalog
 from pyiceberg.exceptions import (
     CommitFailedException,
     NamespaceAlreadyExistsError,
@@ -95,6 +95,9 @@ class IcebergTable:
             return self._in_namespace(lambda: self._created(files, marker))
 
     def _created(self, files: Files, marker: Marker) -> Applied:
+        if self.option.location and isinstance(self._catalog, MetastoreCatalog):
+            # Asked first: a Hive metastore's own error does not say that it is the namespace that is missing.
+            self._catalog.load_namespace_properties(self._namespace)
         try:
             made = self._catalog.create_table_transaction(
                 self.option.uri,
@@ -145,13 +148,17 @@ class IcebergTable:
             return f"its properties or {variables}"
         return f"{variables}, since connection {conn_id!r} is known to Airflow only"
 
+    @property
+    def _namespace(self) -> str:
+        return self.option.uri.rpartition(".")[0]
+
     def _in_namespace(self, make: Callable[[], T]) -> T:
         """Return what is made in the table's namespace, which is created only if needed, since few accounts may."""
         try:
             return make()
         except NoSuchNamespaceError:
             with suppress(NamespaceAlreadyExistsError):
-                self._catalog.create_namespace(self.option.uri.rpartition(".")[0])
+                self._catalog.create_namespace(self._namespace)
             return make()
 
     def _location_to_be(self) -> str:
