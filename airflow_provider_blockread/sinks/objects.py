@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 
@@ -22,6 +22,11 @@ _NEWLINE, _QUOTE = 10, 34
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 _FIRST_DAY, _PAST_DAY = ((day - date(1970, 1, 1)).days + more for day, more in ((date.min, 0), (date.max, 1)))
 _STRING = pa.large_string()  # large enough for the objects of any batch
+_LISTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Field, pa.DataType], pa.DataType]], ...] = (
+    (pa.types.is_list, lambda item, _: pa.list_(item)),
+    (pa.types.is_large_list, lambda item, _: pa.large_list(item)),
+    (pa.types.is_fixed_size_list, lambda item, kind: pa.list_(item, kind.list_size)),
+)
 
 
 class JsonObjects(TextLines):
@@ -104,6 +109,7 @@ class CsvRows:
 
 def _json_texts(column: pa.Array) -> pa.LargeStringArray:
     """Return the values of a column as JSON text."""
+    column = _in_microseconds(column)
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
         texts = column.cast(_STRING)
@@ -113,10 +119,10 @@ def _json_texts(column: pa.Array) -> pa.LargeStringArray:
         texts = _quoted(column.cast(_STRING))
     elif pa.types.is_date32(kind) and _far(column) < 0:
         texts = _joined('"', column.cast(_STRING), '"')
-    elif pa.types.is_timestamp(kind) and kind.unit != "ns" and kind.tz in {None, "UTC"} and _far(column) < 0:
+    elif pa.types.is_timestamp(kind) and kind.tz in {None, "UTC"} and _far(column) < 0:
         texts = _instants(column)
     else:
-        texts = pa.array(_each(_in_microseconds(column)), _STRING)
+        texts = pa.array(_each(column), _STRING)
     return pc.fill_null(texts, "null")
 
 
@@ -145,14 +151,39 @@ def _far(column: pa.Array) -> int:
 
 
 def _in_microseconds(column: pa.Array) -> pa.Array:
-    """Return times of day in microseconds, since Python would silently drop nanoseconds; other columns unchanged."""
-    if not pa.types.is_time64(column.type) or column.type.unit != "ns":
+    """Return times in microseconds, which is what Python's types hold, at any depth; other columns unchanged.
+
+    Raises:
+        RowError: when a time has a fraction of a microsecond.
+    """
+    kind = _coarser(column.type)
+    if kind == column.type:
         return column
-    kept = column.cast(pa.time64("us"), safe=False)
-    if (row := pc.index(pc.not_equal(kept.cast(column.type), column), value=True).as_py()) >= 0:
-        msg = "the row holds a time of day in nanoseconds: JSON lines hold microseconds; cast it in the function"
-        raise RowError(msg, row)
-    return kept
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        rows = [column.take([row]) for row in range(len(column))]  # Arrow also looks at what a slice leaves out
+    for row, value in enumerate(rows):
+        try:
+            rows[row] = value.cast(kind)
+        except pa.ArrowInvalid as error:
+            msg = "the row holds a time in nanoseconds: JSON lines hold microseconds; cast it in the function"
+            raise RowError(msg, row) from error
+    return pa.concat_arrays(rows)
+
+
+def _coarser(kind: pa.DataType) -> pa.DataType:
+    """Return a type with microseconds in place of nanoseconds."""
+    if pa.types.is_time64(kind):
+        return pa.time64("us")
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us", kind.tz) if kind.unit == "ns" else kind
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_coarser(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_coarser(kind.key_type), _coarser(kind.item_type))
+    made = next((make for is_list, make in _LISTS if is_list(kind)), None)
+    return kind if made is None else made(kind.value_field.with_type(_coarser(kind.value_type)), kind)
 
 
 def _no_text(row: int, what: str) -> RowError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -79,16 +80,29 @@ def test_csv_has_no_text_for_times_of_other_years(tmp_path: Path, column: pa.Arr
         assert data.read().splitlines()[-3:] == [b"0001-01-01,0", b",1", b"9999-12-31,2"]
 
 
-def test_json_has_microseconds_of_a_day(tmp_path: Path) -> None:
-    """A time of day with nanoseconds is refused, and not cut."""
+@pytest.mark.parametrize("fine", [pa.time64("ns"), pa.timestamp("ns"), pa.timestamp("ns", "Asia/Tokyo")], ids=str)
+@pytest.mark.parametrize("nested", [False, True])
+def test_json_has_microseconds(tmp_path: Path, fine: pa.DataType, *, nested: bool) -> None:
+    """A time with nanoseconds is refused, and not cut, at any depth, and whether or not pandas is loaded."""
     bench = Bench("json_lines", str(tmp_path / "out"))
-    with pytest.raises(RowError, match="a time of day in nanoseconds: JSON lines hold microseconds") as found:
-        staged(bench, pa.array([1000, None, 1], pa.time64("ns")))
+
+    def times(*values: int | None) -> pa.Array:
+        if not nested:
+            return pa.array(values, fine)
+        kind = pa.list_(pa.struct([("x", pa.map_(pa.string(), pa.list_(fine, 1)))]))
+        return pa.array([value and [{"x": [("y", [value])]}] for value in values], kind)
+
+    with pytest.raises(RowError, match="a time in nanoseconds: JSON lines hold microseconds") as found:
+        staged(bench, times(1000, None, 1))
     assert found.value.row == 2
 
-    (file,) = staged(bench, pa.array([1000, None], pa.time64("ns")))
+    (file,) = staged(bench, times(1, 1000, None)[1:])
     with STORES.open_read(file.uri) as data:
-        assert data.read() == b'{"at":"00:00:00.000001","id":0}\n{"at":null,"id":1}\n'
+        one, other = (json.loads(line)["at"] for line in data.read().splitlines())
+    assert other is None
+    text = one[0]["x"][0][1][0] if nested else one
+    coarse = pa.array([1], pa.time64("us") if pa.types.is_time64(fine) else pa.timestamp("us", fine.tz))
+    assert text == coarse[0].as_py().isoformat()
 
 
 @pytest.mark.parametrize("kind", _TIMES)
