@@ -43,6 +43,8 @@ os.environ["AIRFLOW_HOME"] = _HOME.name
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
 os.environ["AIRFLOW__CORE__DAGS_FOLDER"] = f"{_HOME.name}/dags"
 os.environ["AIRFLOW__USAGE_DATA_COLLECTION__ENABLED"] = "False"
+# Read when gcsfs is imported. Otherwise it asks a service of Google's about each bucket, of an emulator for a minute.
+os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"
 
 _SEED = os.environ.get("SEED", "1")
 

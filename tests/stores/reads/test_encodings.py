@@ -8,7 +8,6 @@ import random
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
-import pytest
 from azure.storage.blob import ContainerClient, ContentSettings
 
 from airflow_provider_blockread.options import Bounds, FileSource
@@ -76,9 +75,8 @@ class Google(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-def test_objects_of_google_that_are_marked_as_compressed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_of_google_that_are_marked_as_compressed() -> None:
     """Google would decompress them, and gcsfs each range."""
-    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
     for address in serving(Google):
         stores = Stores({"gs://b": {"token": "anon", "project": "tests", "endpoint_url": address}})
 

@@ -63,7 +63,6 @@ class Busy(BaseHTTPRequestHandler):
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.uniform", lambda *_: 0.0)
-    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
 
 
 def busy(**answer: object) -> Iterator[tuple[str, type[Busy]]]:
