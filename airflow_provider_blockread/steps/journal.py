@@ -102,6 +102,13 @@ class Journal:
         todo = (steps[seq] for seq in self._planned())
         return any(step.action == "add" and sink.state(step, marker) is State.UNKNOWN for sink, step in todo)
 
+    def is_untouched(self) -> bool:
+        """Return whether nothing was added to the output yet, so that another generation may take this one's place."""
+        marker, todo = _marker(self._env, self._window, self._generation, Change.PUBLISH), set(self._planned())
+        steps = enumerate(self._steps(self.files()))
+        added = [(seq, step) for seq, (sink, step) in steps if sink is self.output and step.action == "add"]
+        return all(seq in todo and self.output.state(step, marker) is not State.APPLIED for seq, step in added)
+
     def require_files(self) -> None:
         """Refuse a published generation whose files are not in their folder as it published them.
 

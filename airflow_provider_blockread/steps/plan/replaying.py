@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_provider_blockread.blocks.ids import options_digest
-from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.errors import OptionsError, PermanentError, ProofError, error_class
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.requests import was_requested
 from airflow_provider_blockread.ledger.windows.correcting import start_corrected
@@ -40,8 +40,9 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     """Return the open window of the request's key, at the generation to read or that is published.
 
     A new generation is started by changed options, by clearing a published window, by the loss of files that were about
-    to be published, and by clearing an unpublished window of which a file has changed: its newer version is then read.
-    A half published generation is completed first, since readers must not be left with a half.
+    to be published or their refusal by the output, and by clearing an unpublished window of which a file has changed:
+    its newer version is then read. A half published generation is completed first, since readers must not be left with
+    a half.
 
     Raises:
         CleanedError: when files that would be read again were cleaned from the source; nothing is changed then.
@@ -62,7 +63,9 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
             env, window, latest, status="published", message=f"window {window.id} is published already{note}"
         )
     publishing = latest.state == "publishing"
-    if publishing and not Journal(env, window, latest).is_lost():
+    journal = Journal(env, window, latest)
+    lost = publishing and journal.is_lost()
+    if publishing and not lost and not (_was_refused(latest, changed=changed) and journal.is_untouched()):
         message = f"window {window.id} is half published, its commit continues{note}"
         return open_ref(env, window, latest, status="read", message=message)
     # An unfinished verification exists beside a published generation, so a clear may still request either.
@@ -73,7 +76,8 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     if verified or (newer and not changed and not publishing):
         why = f"window {window.id} {'was cleared' if request.clear_number else 'is reprocessed'}"
     elif publishing:
-        why = f"generation {latest.number} lost files before they were published"
+        what = "lost files before they were published" if lost else "was refused by its output"
+        why = f"generation {latest.number} {what}"
     else:
         why = f"options have changed since generation {latest.number}"
     _require_replayable(env, request, options, window, latest)
@@ -89,6 +93,12 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     else:
         started = start_generation(env.ledger, window.id, mode=mode, **asked)
     return open_ref(env, window, started, status="read", message=f"{why}: generation {started.number} starts{message}")
+
+
+def _was_refused(latest: Generation, *, changed: bool) -> bool:
+    """Return whether the output has refused the rows, or the options if these have changed; others may be retried."""
+    kind = error_class((latest.error or "").partition(":")[0])
+    return issubclass(kind, ProofError) or (changed and issubclass(kind, PermanentError))
 
 
 def _require_own(request: PlanRequest, window: Window, latest: Generation) -> None:

@@ -1,0 +1,48 @@
+"""Rows that an output refuses at the commit: once the function is corrected, the next run reads them again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.options import SINKS, ArrowFunction
+from tests.pipeline.make import Pipe, ReadHere
+from tests.sinks.kinds import KINDS
+
+pytestmark = pytest.mark.slow  # into each kind of table
+
+_KIND = pa.int64()
+
+
+def typed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the values as the type of the moment."""
+    return pa.RecordBatch.from_arrays([pc.utf8_length(batch.column("value")).cast(_KIND)], ["value"])
+
+
+@pytest.mark.parametrize("kind", ["parquet", *(name for name in SINKS if KINDS[name].table)])
+@pytest.mark.parametrize("clear_number", [0, 1])
+def test_rows_of_another_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, clear_number: int) -> None:
+    """The window does not stay half published; what the refused generations would have added is not there."""
+    options = {"log": True} if kind == "parquet" else {}
+    function = ArrowFunction(f"{__name__}:typed")
+    here = Pipe(folder=tmp_path, submitter=ReadHere(), kind=kind, function=function, sink_options=options)
+    here.put({"a.txt": b"a\n"})
+    here.run("first")
+    here.put({"b.txt": b"bb\nb\n"})
+    monkeypatch.setattr(f"{__name__}._KIND", pa.string())
+    for _ in range(2):  # an uncorrected one is refused again
+        with pytest.raises(ProofError, match="value"):
+            here.run()
+    assert (here.state(), here.values()) == ("publishing", [1])
+    monkeypatch.undo()
+    ref = here.plan(clear_number=clear_number)
+    assert "generation 2 was refused by its output: generation 3 starts" in ref.message
+    done = here.run(clear_number=clear_number)
+
+    assert (done.generation, here.values()) == (3, [1, 1, 2])
+    assert here.plan("next").status == "empty"
+    here.close()
