@@ -19,6 +19,7 @@ from airflow_provider_blockread.options.values import Value, from_json, is_templ
 DEFAULT_CONNECTION = "spark_default"
 
 _MASTERS = ("local", "spark://", "yarn", "k8s://")  # those of Spark 4
+_LONGEST = 2**31 - 2**21  # bytes of a record: Arrow's values end there, and a buffer holds up to a chunk more
 # Spark's own spark.redaction.regex, plus further keys and signatures of stores.
 _IS_SECRET = re.compile(
     "secret|password|token|(access|account|encryption|private)[.]?key|[.]sas[.]|[.]credential$", re.IGNORECASE
@@ -54,6 +55,9 @@ class Policies(Value):
     def __post_init__(self) -> None:
         for name in ("max_record_bytes", "max_decoded_bytes", "max_expansion", "max_columns"):
             above_zero(self.kind, name, getattr(self, name))
+        if self.max_record_bytes > _LONGEST:
+            msg = f"policies: max_record_bytes={self.max_record_bytes} must be below 2 GiB; give at most {_LONGEST}"
+            raise OptionsError(msg)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.records.columns.values import not_utf8
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Offsets
 
+_LONGEST = 2**31 - 1  # bytes of all values of an array
 ChunkOffsets = npt.NDArray[np.int32]  # half as wide as `Offsets`, so that more of them fit the processor's cache
 
 
@@ -26,10 +28,16 @@ def raw_between(
 
     Contents and the bytes between them alternate in the buffer, so the buffer is an Arrow array whose offsets are
     `begins` and `ends` interleaved. Taking every other value drops the bytes in between.
+
+    Raises:
+        RecordError: when the buffer is longer than an Arrow array of binary values may be.
     """
     count = len(ends)
     if count == 0:
         return pa.array([], pa.binary())
+    if ends[-1] > _LONGEST:
+        msg = f"records of {int(ends[-1]):,} bytes together are too long; choose a lower max_record_bytes"
+        raise RecordError(msg)
     if (begins[1:] == ends[:-1]).all():  # as of whole files
         first = int(begins[0])  # to be 0 in the array: IPC of pyarrow before 21 moves other offsets twice
         borders = (np.append(begins, ends[-1:]) - first).astype(np.int32, copy=False)

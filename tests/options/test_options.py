@@ -51,7 +51,7 @@ policies = st.builds(
     on_bad_record=st.sampled_from(["fail", "quarantine", "drop"]),
     on_rerun=st.sampled_from(["rebuild", "verify", "skip"]),
     proof=st.sampled_from(["sums", "digest"]),
-    max_record_bytes=counts,
+    max_record_bytes=st.integers(1, 2**30),
     max_decoded_bytes=counts,
     max_expansion=counts,
 )
@@ -202,6 +202,7 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
         (AsRead, {"columns": ["_line"]}, "columns must be one of _file, _block, _offset"),
         (Policies, {"on_bad_record": "ignore"}, "on_bad_record must be one of fail, quarantine, drop"),
         (Policies, {"max_record_bytes": 0}, "max_record_bytes must be a whole number above 0"),
+        (Policies, {"max_record_bytes": 2**31}, "=2147483648 must be below 2 GiB; give at most 2145386496"),
         (Policies, {"max_expansion": 0}, "max_expansion must be a whole number above 0"),
     ],
 )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import mmap
+
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.records.decode import raw_between
 
 
@@ -25,3 +29,10 @@ def test_values_are_the_bytes_between_offsets(gaps: list[int], sizes: st.DataObj
     expected = [buffer[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
     assert values.to_pylist() == received.to_pylist() == expected
     assert np.frombuffer(values.buffers()[1], np.int32)[0] == 0
+
+
+def test_what_arrow_cannot_hold_is_refused() -> None:
+    """Not cut, as offsets of 32 bits would."""
+    record = mmap.mmap(-1, 2**32 + 10)  # no page of it is touched
+    with pytest.raises(RecordError, match="4,294,967,306 bytes together are too long; choose a lower"):
+        raw_between(record, np.array([0]), np.array([len(record)]))

@@ -130,6 +130,7 @@ OPTIONS_SIDE: list[Entry] = [
     Explained(
         "options/read.py", "one version of this package", "Only another version of this package writes such options."
     ),
+    Remedy("options/read.py", "must be below 2 GiB", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/read.py", "heartbeat_s=", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy(
         "options/read.py", "environment names variables", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"

@@ -99,6 +99,7 @@ WORKED_OUT = [
     Refused(Splitting, {"min_readers": 2}, "set target_minutes, or leave both out",
             [{"target_minutes": 10}, {"min_readers": ...}]),
     Refused(Splitting, {"target_minutes": 0}, "target_minutes must be a number above 0", [{"target_minutes": 0.5}]),
+    Refused(Policies, {"max_record_bytes": 2**33}, "must be below 2 GiB; give", [{"max_record_bytes": 2145386496}]),
     Refused(Policies, {"max_expansion": 0}, "max_expansion must be a whole number above 0", [{"max_expansion": 1}]),
     Refused(SparkJob, {"heartbeat_s": 300}, "heartbeat_s=300 must be between 0 and stale_after_s=120.0",
             [{"heartbeat_s": 119}, {"stale_after_s": 301}]),
