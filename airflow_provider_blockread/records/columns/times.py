@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 _ZONE = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
 _EXCESS_DIGITS = {  # digits beyond a unit, after those that are kept
-    "s": r"(:\d\d)\.\d+",
+    "s": r"([T ]\d\d:\d\d:\d\d)\.\d+",
     "ms": r"(\.\d{3})\d+",
     "us": r"(\.\d{6})\d+",
     "ns": r"(\.\d{9})\d+",

@@ -20,7 +20,6 @@ AsText = Callable[[Chunk, Dialect, str], CsvText]
 
 _NUL = "\0"
 _LOWER = 0x20  # the bit that makes a letter lower case
-_ASCII = bytes(range(128)) + b"x" * 128  # all other bytes are part of a field's text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +95,7 @@ class RowSplitter:
         if is_utf8(text.text):
             return text, *self._read(text, binary)
         # The parser fails on a row of another width that is not UTF-8, so such rows are removed first.
-        _, lost = self._read(replace(text, text=text.text.translate(_ASCII)), binary)
+        _, lost = self._read(replace(text, text=_as_ascii(text)), binary)
         if lost:
             others = chunk.mapped(chunk.buffer, lambda offsets: np.delete(offsets, list(lost)))
             text = as_text(others, self._dialect, self._null)
@@ -167,6 +166,12 @@ def _with_nul(chunk: Chunk) -> Iterator[tuple[int, str]]:
 def _is_text(text: CsvText) -> bool:
     """Return whether fields of the text can be read as their types: it is UTF-8, with its own marks."""
     return not text.replaced and is_utf8(text.text)
+
+
+def _as_ascii(text: CsvText) -> bytes:
+    """Return the text with a letter for each byte that is not ASCII: all of these are part of a field's text."""
+    letter = next(letter for letter in "wxyz" if letter not in text.dialect.marks.values())
+    return text.text.translate(bytes(range(128)) + letter.encode() * 128)
 
 
 def _without_hexadecimal(types: Mapping[int, pa.DataType], text: CsvText) -> Mapping[int, pa.DataType]:

@@ -51,7 +51,8 @@ def csv_text(chunk: Chunk, dialect: Dialect, null: str) -> CsvText:
     for name, mark in dialect.marks.items():
         if mark.isascii() and mark != "\0":
             continue
-        free = next((byte for byte in _FREE if byte not in marks.values() and byte.encode() not in text), None)
+        used = {*marks.values(), *null}  # the parser looks for nulls before marks are restored
+        free = next((byte for byte in _FREE if byte not in used and byte.encode() not in text), None)
         if free is None:
             return rewritten(chunk, dialect, null)
         text = text.replace(dialect.encode(mark), free.encode())

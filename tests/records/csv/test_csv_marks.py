@@ -67,6 +67,37 @@ def test_no_byte_need_be_free() -> None:
     assert [(row["id"], row["s"]) for row in rows] == [(1, every + b"\xfe"), (2, None)]
 
 
+@pytest.mark.parametrize(
+    ("options", "row", "other"),
+    [
+        ({"delimiter": "x"}, "éx1", b"\xffx1"),
+        ({"quote": "x"}, "é,1", b"\xffy,1"),
+        ({"escape": "x"}, "éx,,1", b"\xffx,,1"),
+    ],
+)
+def test_a_mark_may_be_any_letter_beside_text_that_is_not_utf8(options: dict[str, str], row: str, other: bytes) -> None:
+    """The row is good whether or not the one beside it is bad, for the reason that is true."""
+    rows, bad, _ = decode(row.encode() + b"\n" + other + b"\n", Csv(schema="a string, b int", **options))
+
+    assert [found["b"] for found in rows] == [1]
+    assert "column 'a' is not of type string" in bad[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "row"),
+    [
+        ({"delimiter": b"\xff", "escape": "\\", "null": "\x01"}, b"\\\xff"),
+        ({"quote": b"\xfe", "null": "a\x01"}, b"a\xfe"),
+    ],
+)
+def test_a_mark_in_text_is_no_null(options: dict[str, str | bytes], row: bytes) -> None:
+    """Nor does it become one where the parser gets another byte in its place."""
+    option = Csv(schema="a binary", **options)  # type: ignore[arg-type]
+    alone, beside = (decode(row + b"\n" + more, option)[0][0] for more in (b"", b"b\x01\n"))
+
+    assert alone == beside == {"a": row.removeprefix(b"\\")}
+
+
 def test_rewritten_rows_are_the_same_rows() -> None:
     """The slow way, which needs no support for marks, gives the same fields."""
     chunk = chunk_of([b'1,"a,""b""",', b'"",x"y,""', b"a"])

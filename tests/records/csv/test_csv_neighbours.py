@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -73,3 +74,11 @@ def test_times_do_not_depend_on_the_chunk_before(rows: list[list[str]]) -> None:
 
     assert repr(found) == repr(small)
     assert bad == bad_of_small
+
+
+@pytest.mark.parametrize("odd", [b"2024-01-01T00:00:00+01:00.5\n", b"2024-01-01T00:00.5\n"])
+def test_only_digits_after_seconds_are_beyond_the_unit(odd: bytes) -> None:
+    """Those after a zone or a minute are no time, whatever form the times beside have."""
+    good, option = b"2024-01-01T00:00:00.5Z\n", Csv(schema="a timestamp[s, tz=UTC]")
+
+    assert [list(decode(data, option)[1]) for data in (odd, good + odd, odd + good)] == [[0], [1], [0]]

@@ -18,6 +18,9 @@ CATALOG: list[Entry] = [
     ),
     Explained("triggers/new_files_events.py", "feed must be", "nearly every test of watchers names it"),
     Explained("triggers/new_files_events.py", "listing must be", "nearly every test of watchers has such a number"),
+    Explained(
+        "sensors/new_files.py", "no new files within", "Airflow retries the task by itself, or files have to come"
+    ),
     Explained("sensors/new_files.py", "Correct group", "nearly every sensor of the tests names its pipeline"),
     Remedy("steps/plan/replaying.py", "has planned", f"{_OWN}::test_two_groups_of_a_run_do_not_share_a_window"),
     Remedy(
