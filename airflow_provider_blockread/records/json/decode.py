@@ -182,12 +182,6 @@ class JsonDecoder:
                 why = self._why_refused(chunk.record(index)) if few else None
             reasons |= {} if why is None else {index: why}
 
-    def _left(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Objects:
-        """Return those of `objects` that have no entry in `reasons`."""
-        low, high = int(objects.indices[0]), int(objects.indices[-1])
-        left = self._objects(chunk, reasons)
-        return left[int(np.searchsorted(left.indices, low)) : int(np.searchsorted(left.indices, high + 1))]
-
     def _check_each(self, chunk: Chunk, suspects: list[int], reasons: Reasons) -> bool:
         """Check records one by one, add to `reasons` why some are bad, and return whether any is."""
         bad = {index: why for index in suspects if (why := self._why_bad(chunk.record(index))) is not None}
@@ -215,7 +209,7 @@ class JsonDecoder:
                 unread.append(index)
             elif why is not None:
                 reasons[index] = why
-        objects = self._left(chunk, objects, reasons)
+        objects = objects.without(reasons)
         places: Offsets = np.searchsorted(objects.indices, unread)
         borders = np.unique(np.concatenate([[0], places, places + 1, [len(objects)]]))
         for low, high in pairwise(borders.tolist()):

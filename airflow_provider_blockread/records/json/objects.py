@@ -44,6 +44,15 @@ class Objects:
         """Return each object's text."""
         return raw_between(self.buffer, self.begins, self.ends)
 
+    def without(self, left_out: Collection[int]) -> Objects:
+        """Return those of the objects, of which there must be one, whose indices are not left out."""
+        kept = np.array([index not in left_out for index in self.indices.tolist()], np.bool_)
+        first, text = int(self.begins[0]), bytearray(self.text())
+        begins, ends = self.begins - first, self.ends - first
+        for begin, end in zip(begins[~kept].tolist(), ends[~kept].tolist(), strict=True):
+            text[begin:end] = b" " * (end - begin)
+        return Objects(buffer=pa.py_buffer(text), indices=self.indices[kept], begins=begins[kept], ends=ends[kept])
+
     def pieces(self, size: int) -> Iterator[Objects]:
         """Yield the objects in pieces of about `size` bytes."""
         places = np.searchsorted(self.begins, np.arange(size, self.buffer.size, size))

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.records import record_format
+from airflow_provider_blockread.records.json import decode as decoding
 from airflow_provider_blockread.records.json.columns import ColumnReader
 from airflow_provider_blockread.records.model import Chunk
 from airflow_provider_blockread.records.reading import open_source
@@ -150,3 +151,15 @@ def test_a_few_layouts_share_a_file() -> None:
 def test_other_lines_are_left_to_the_parser(line: bytes) -> None:
     """Duplicate names, values that are nested or of another type, and records that are not objects."""
     assert taken([line or b"5"] * 100, pa.schema({"id": pa.int64(), "x": pa.list_(pa.int64())})) == 0
+
+
+def test_torn_lines_cost_no_copy_of_the_chunk_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that begins with a whole object shifts the row that the parser names."""
+    lines = [b'{"id":1}torn","ok":true}' if number % 3 == 0 else b'{"id":%d}' % number for number in range(900)]
+    copied, find = [], decoding.find_objects
+    monkeypatch.setattr(decoding, "find_objects", lambda *given, **how: copied.append(1) or find(*given, **how))
+    rows, bad = decode(lines, "id long")
+
+    assert rows == [(str(number),) for number in range(900) if number % 3]
+    assert bad == list(range(0, 900, 3))
+    assert len(copied) < 10
