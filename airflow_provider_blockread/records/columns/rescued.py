@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -21,7 +22,10 @@ from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, 
 #: The name of the column.
 RESCUED = "_rescued"
 
+_TOGETHER = 64  # columns in which misfits are sought at once, by a row for each; more would cost their square
+
 T = TypeVar("T")  # a record, taken apart
+V = TypeVar("V")  # a value of it
 
 
 @dataclass(kw_only=True)
@@ -33,19 +37,19 @@ class Rescue:
     texts: dict[int, str] = field(default_factory=dict)
 
 
-class Rescuing(ABC, Generic[T]):
+class Rescuing(ABC, Generic[T, V]):
     """Decodes records, and keeps what fits no column.
 
     Args:
         plain: decodes records of which only what fits is left; its schema is that of the rows, without `_rescued`.
-        alone: the same, where every column may be null.
+        alone: returns the decoder of the records that `alone` makes for some of the columns, all of which may be null.
     """
 
-    def __init__(self, plain: Decoder, alone: Decoder) -> None:
+    def __init__(self, plain: Decoder, alone: Callable[[pa.Schema], Decoder]) -> None:
         if RESCUED in plain.schema.names:
             msg = f"schema has a column {RESCUED!r}, which rescue=True adds; give it another name"
             raise OptionsError(msg)
-        self._plain, self._alone = plain, alone
+        self._plain, self._make_alone = plain, alone
         self.schema: pa.Schema = plain.schema.append(pa.field(RESCUED, pa.string()))
 
     @abstractmethod
@@ -57,8 +61,12 @@ class Rescuing(ABC, Generic[T]):
         """Return a bad record as its fields; None where nothing can be rescued of it."""
 
     @abstractmethod
-    def alone(self, record: T) -> list[tuple[str, bytes]]:
-        """Return for each column that a record has a value for a record of this value alone."""
+    def values(self, record: T) -> Mapping[str, V]:
+        """Return the values of a record by their columns."""
+
+    @abstractmethod
+    def alone(self, name: str, value: V, columns: Sequence[str]) -> bytes:
+        """Return a record of some columns with one value, that of the column with this name."""
 
     @abstractmethod
     def cleaned(self, record: T, misfits: Collection[str]) -> bytes:
@@ -96,13 +104,22 @@ class Rescuing(ABC, Generic[T]):
             found.bad |= still
             yield np.array(good, np.int64), decoded.batch
 
+    @cached_property
+    def _columns(self) -> list[tuple[list[str], Decoder]]:
+        fields = [field.with_nullable(True) for field in self._plain.schema]  # noqa: FBT003 - Arrow's
+        groups = [pa.schema(fields[low : low + _TOGETHER]) for low in range(0, len(fields), _TOGETHER)]
+        return [(group.names, self._make_alone(group)) for group in groups]
+
     def _misfits(self, chunk: Chunk, records: dict[int, T]) -> dict[int, set[str]]:
         """Return the columns whose values do not fit, by the record."""
-        tried = [(index, name, text) for index, one in records.items() for name, text in self.alone(one)]
+        values = {index: self.values(one) for index, one in records.items()}
         found: dict[int, set[str]] = {}
-        for bad in self._alone.decode(chunk.with_lines([text for _, _, text in tried])).bad:
-            index, name, _ = tried[bad.index]
-            found.setdefault(index, set()).add(name)
+        for names, decoder in self._columns:
+            tried = [(index, name) for index, of_record in values.items() for name in names if name in of_record]
+            texts = [self.alone(name, values[index][name], names) for index, name in tried]
+            for bad in decoder.decode(chunk.with_lines(texts)).bad:
+                index, name = tried[bad.index]
+                found.setdefault(index, set()).add(name)
         return found
 
     def _joined(self, parts: list[tuple[Offsets, pa.RecordBatch]], texts: dict[int, str]) -> pa.RecordBatch:

@@ -8,7 +8,7 @@ neighbours: fields are those of Python's `csv`, and each value is converted by i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -59,16 +59,16 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder | Rescui
     schema = parse_schema(option.schema)
     _check_types(schema)
     names = tuple(schema.names) if header is None else column_names(header)
-    places = {name: place for place, name in enumerate(names)}
-    fits = names == tuple(schema.names) if option.columns == "equal" else places.keys() & set(schema.names)
+    fits = names == tuple(schema.names) if option.columns == "equal" else set(names) & set(schema.names)
     if header is not None and not fits:
         raise _unlike(names, schema, option.columns)
 
-    def make(schema: pa.Schema) -> CsvDecoder:
+    def make(schema: pa.Schema, names: Sequence[str]) -> CsvDecoder:
+        places = {name: place for place, name in enumerate(names)}
         return CsvDecoder(option, schema, tuple(map(places.get, schema.names)), len(names))
 
     if not option.rescue:
-        return make(schema)
+        return make(schema, names)
     return RescuingCsvDecoder(make, schema, names=names, dialect=dialect_of(option), null=option.null)
 
 

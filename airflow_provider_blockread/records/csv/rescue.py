@@ -6,7 +6,8 @@ their column's type. A field that is null holds nothing, and is not kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +17,17 @@ from airflow_provider_blockread.records.csv.fields import Dialect, Field, names_
 from airflow_provider_blockread.records.model import Chunk, Decoder
 
 _EMPTY = Field("", quoted=False, closed=True)
+_MOST_OTHERS = 16_384  # fields without a column that are kept of a row: each takes much more memory than its text
 
 
-class RescuingCsvDecoder(Rescuing[list[Field]]):
+class RescuingCsvDecoder(Rescuing[list[Field], Field]):
     """Decodes as `CsvDecoder`, and keeps what fits no column.
 
-    A row is only bad where it has too few fields, is not framed as csv or not UTF-8, or lacks what must not be null.
+    A row is only bad where it has too few fields or far too many, is not framed as csv or not UTF-8, or lacks what must
+    not be null.
 
     Args:
-        make: returns the decoder to the columns of a schema, which are fields of the names.
+        make: returns the decoder of rows with fields of some names to the columns of a schema, which are among them.
         schema: the columns.
         names: of all fields, by their place.
         dialect: how rows are written.
@@ -33,16 +36,16 @@ class RescuingCsvDecoder(Rescuing[list[Field]]):
 
     def __init__(
         self,
-        make: Callable[[pa.Schema], Decoder],
+        make: Callable[[pa.Schema, Sequence[str]], Decoder],
         schema: pa.Schema,
         *,
         names: tuple[str, ...],
         dialect: Dialect,
         null: str,
     ) -> None:
-        super().__init__(make(schema), make(pa.schema([field.with_nullable(True) for field in schema])))  # noqa: FBT003
+        super().__init__(make(schema, names), lambda columns: make(columns, columns.names))
         self._others = [name for name in names if name not in schema.names]
-        self._all = make(pa.schema([*schema, *((name, pa.string()) for name in self._others)]))
+        self._all = make(pa.schema([*schema, *((name, pa.string()) for name in self._others)]), names)
         self._known, self._names = frozenset(schema.names), names
         self._dialect, self._nulls = dialect, {"", null}
 
@@ -60,11 +63,12 @@ class RescuingCsvDecoder(Rescuing[list[Field]]):
         return found
 
     def taken_apart(self, record: bytes) -> list[Field] | None:
-        """Return a row as its fields; None where there are too few, or they are no text."""
-        if b"\0" in record:
+        """Return a row as its fields; None where there are too few or far too many, or they are no text."""
+        if b"\0" in record and "\0" not in self._dialect.marks.values():
             return None
-        fields = list(self._dialect.fields(self._dialect.decode(record)))
-        if len(fields) < len(self._names) or not fields[-1].closed:
+        most = len(self._names) + _MOST_OTHERS
+        fields = list(islice(self._dialect.fields(self._dialect.decode(record)), most + 1))
+        if not len(self._names) <= len(fields) <= most or not fields[-1].closed:
             return None
         try:
             texts = [self._dialect.encode(field.text).decode() for field in fields]
@@ -73,10 +77,13 @@ class RescuingCsvDecoder(Rescuing[list[Field]]):
         nulls = (not field.quoted and text in self._nulls for field, text in zip(fields, texts, strict=True))
         return [_EMPTY if null else field for field, null in zip(fields, nulls, strict=True)]
 
-    def alone(self, record: list[Field]) -> list[tuple[str, bytes]]:
-        """Return for each field that has a column a row in which the others are empty."""
-        names = [name for name in self._names if name in self._known]
-        return [(name, self.cleaned(record, self._known.difference([name]))) for name in names]
+    def values(self, record: list[Field]) -> Mapping[str, Field]:
+        """Return the fields that have a column."""
+        return {name: value for name, value in zip(self._names, record, strict=False) if name in self._known}
+
+    def alone(self, name: str, value: Field, columns: Sequence[str]) -> bytes:
+        """Return a row in which the other fields are empty."""
+        return self._dialect.join(value if name == column else _EMPTY for column in columns)
 
     def cleaned(self, record: list[Field], misfits: Collection[str]) -> bytes:
         """Return a row whose fields all fit their columns; others are empty."""

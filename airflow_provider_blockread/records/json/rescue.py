@@ -6,7 +6,7 @@ A value fits its column if the decoder takes an object of this field alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -35,7 +35,7 @@ class Literal(str):
     __slots__ = ()
 
 
-class RescuingDecoder(Rescuing[Pairs]):
+class RescuingDecoder(Rescuing[Pairs, Any]):
     """Decodes as `JsonDecoder`, and keeps what fits no column.
 
     A record is only bad where it is no JSON object, has a field of the schema twice, lacks what must not be null, or is
@@ -49,8 +49,7 @@ class RescuingDecoder(Rescuing[Pairs]):
             OptionsError: when the schema is malformed, has a type that JSON cannot be read as, or a column `_rescued`.
         """
         plain = JsonDecoder(schema)
-        nullable = pa.schema([field.with_nullable(True) for field in plain.schema])  # noqa: FBT003
-        super().__init__(plain, JsonDecoder(schema_text(nullable)))
+        super().__init__(plain, lambda columns: JsonDecoder(schema_text(columns)))
         self._decoder = JsonDecoder(schema, commas=commas, notes=True)
         self._kinds = {field.name: field.type for field in plain.schema}
 
@@ -83,9 +82,13 @@ class RescuingDecoder(Rescuing[Pairs]):
         names = [name for name, _ in parsed or () if name in self._kinds]
         return None if len(set(names)) < len(names) else parsed
 
-    def alone(self, record: Pairs) -> list[tuple[str, bytes]]:
-        """Return for each field that has a column an object of it alone."""
-        return [(name, _text(Pairs([(name, value)]))) for name, value in record if name in self._kinds]
+    def values(self, record: Pairs) -> Mapping[str, Any]:
+        """Return the fields that have a column."""
+        return {name: value for name, value in record if name in self._kinds}
+
+    def alone(self, name: str, value: Any, columns: Sequence[str]) -> bytes:  # noqa: ANN401, ARG002 - others are absent
+        """Return an object of one field."""
+        return _text(Pairs([(name, value)]))
 
     def cleaned(self, record: Pairs, misfits: Collection[str]) -> bytes:
         """Return the fields of a record that fit their columns."""

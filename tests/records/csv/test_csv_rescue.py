@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.records.csv.split import RowSplitter
+from airflow_provider_blockread.records.model import Chunk
 from tests.examples import examples
 from tests.records.csv.csv_oracle import python_fields, quoted_fields, typed
 from tests.records.csv.csv_reading import decode
@@ -131,3 +134,40 @@ def test_made_names_are_no_other_field_s(header: list[str], more: int) -> None:
     ]
     by_header = dict(zip(header, fields, strict=False))
     assert all(by_header.get(path[1:], value) == value for path, value in rescued)
+
+
+def test_misfits_among_many_columns_are_sought_in_small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row for each column, each as wide as the schema, would cost the square of the columns."""
+    width, misfits, cells = 300, (0, 63, 64, 299), list[int]()
+    split = RowSplitter.split
+
+    def counting(splitter: RowSplitter, chunk: Chunk, of: Any) -> Any:
+        cells.append(len(chunk.ends) * splitter._width)
+        return split(splitter, chunk, of)
+
+    monkeypatch.setattr(RowSplitter, "split", counting)
+    option = Csv(schema=", ".join(f"c{place} int" for place in range(width)), rescue=True)
+    line = ",".join("x" if place in misfits else "1" for place in range(width))
+    rows, bad, _ = decode(f"{line}\n".encode(), option)
+
+    assert not bad
+    assert json.loads(rows[0].pop("_rescued")) == {f"/c{place}": "x" for place in misfits}
+    assert list(rows[0].values()) == [None if place in misfits else 1 for place in range(width)]
+    assert sum(cells) < 70 * width
+
+
+def test_a_row_with_far_too_many_fields_stays_bad() -> None:
+    """As without the option: each field takes a hundred times its byte."""
+    rows, bad, _ = decode(b"1,a\n2," + b"," * 20_000 + b"\n3,b\n", Csv(schema="id long, b string", rescue=True))
+
+    assert [row["id"] for row in rows] == [1, 3]
+    assert bad == {1: "20002 fields, expected 2"}
+
+
+def test_a_mark_may_be_a_null_byte() -> None:
+    """Only elsewhere does one make a row no text."""
+    option = Csv(delimiter="\0", schema="a long, b string", rescue=True)
+    rows, bad, _ = decode(b"x\0y\n", option)
+
+    assert not bad
+    assert rows == [{"a": None, "b": "y", "_rescued": '{"/a":"x"}'}]
