@@ -13,6 +13,8 @@ from airflow_provider_blockread.options.checks import import_path, one_of
 from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS, ColumnarSink, Sink
 from airflow_provider_blockread.options.values import parse_options
 
+#: The property of a Delta table by which its files have other names of columns than the table.
+COLUMN_MAPPING = "delta.columnMapping.mode"
 #: Names of secrets; `tokenizer` and `sasl.mechanism` do not match.
 _SECRET = re.compile(
     r"token(?![a-z])|credential|secret|passw|passphrase|(?<![a-z])(?:pwd|sas)(?![a-z])|cookie|authorization"
@@ -59,6 +61,12 @@ class DeltaSink(FileTableSink):
     kind: ClassVar[str] = "delta"
     _: KW_ONLY
     properties: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.properties.get(COLUMN_MAPPING, "none") != "none":
+            msg = f"delta: {COLUMN_MAPPING} gives columns other names in files than those written here; leave it out"
+            raise OptionsError(msg)
 
     @classmethod
     def from_texts(cls, output: str, texts: Mapping[str, str]) -> Self:

@@ -11,6 +11,7 @@ _TRANSFORMS = "tests/sinks/test_transforms.py"
 _ARRANGED = "tests/sinks/test_arranged.py"
 _POSTGRES = "tests/sinks/tables/postgres/test_postgres_options.py"
 _OBJECTS = "tests/sinks/test_objects.py"
+_DELTA = "tests/sinks/tables/test_delta_options.py"
 _ICEBERG = "tests/sinks/tables/test_iceberg_options.py"
 
 OPTIONS_SIDE: list[Entry] = [
@@ -115,6 +116,7 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/values.py", "must be name=value", f"{_ARRANGED}::test_from_a_command_line"),
     Remedy("options/tables.py", "leave it out of audit", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "names code", f"{_ICEBERG}::test_code_is_no_option"),
+    Remedy("options/tables.py", "gives columns other names", f"{_DELTA}::test_columns_of_other_names_in_files"),
     Remedy("options/tables.py", "must be text", f"{_ICEBERG}::test_a_property_that_is_no_text"),
     Remedy("options/tables.py", "holds a secret", f"{_ICEBERG}::test_secrets_are_no_options"),
     Remedy("options/text_sinks.py", "at least one byte", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from deltalake import DeltaTable
 
+from airflow_provider_blockread.options.tables import COLUMN_MAPPING
+
 _CONSTRAINT = "delta.constraints."
 #: Keys of a field's metadata, and the kind of column that they declare.
 _RULES = {
@@ -18,7 +20,7 @@ def unfollowed_rule(table: DeltaTable, name: str) -> str:
     properties = table.metadata().configuration
     if ruled := sorted(key.removeprefix(_CONSTRAINT) for key in properties if key.startswith(_CONSTRAINT)):
         return f"{name} has a constraint {ruled[0]!r}, which a file cannot be checked against; drop the constraint"
-    if properties.get("delta.columnMapping.mode", "none") != "none":
+    if properties.get(COLUMN_MAPPING, "none") != "none":
         return f"{name} uses column mapping, which files written here do not follow; choose another table"
     for field in table.schema().fields:
         for key, rule in _RULES.items():
