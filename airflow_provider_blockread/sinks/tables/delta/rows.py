@@ -36,7 +36,8 @@ class RowDeletion:
 
     def __init__(self, stores: Stores, option: DeltaSink, table: DeltaTable) -> None:
         self._stores, self._table = stores, table
-        self._option = replace(option, partition_by=())
+        # Plain files: the rows of others are in no order, and may lack the columns that the option names.
+        self._option = replace(option, partition_by=(), sort_by=(), encodings={}, codecs={}, on_rewritten="fail")
         self._folder = uris.canonical(option.uri)
         self._written: list[OutputFile] = []
         self._unnamed = set[str]()  # files whose paths the log spells differently from the library

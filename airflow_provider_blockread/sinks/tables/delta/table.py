@@ -215,8 +215,12 @@ class _State:
         try:
             written, rows = deleting.rewrite(files.delete.window, but=live)
             files.delete.check(rows + sum(file.rows for file in files.add if file.uri in live), self._lake.uri)
+        except BaseException:
+            deleting.discard()
+            raise
+        try:
             yield [*(file for file in files.add if file.uri not in live), *written], deleting.replaced
-        except (ProofError, TableChangedError, OptionsError):
+        except (ProofError, TableChangedError, OptionsError):  # after any other error the commit may have been made
             deleting.discard()
             raise
 
