@@ -45,6 +45,19 @@ def test_readers_see_whole_windows_at_any_version(bench: Bench) -> None:
     assert marks == [("ab12", "8"), ("ab12", "6"), ("ab12", "3")]
 
 
+@pytest.mark.parametrize("name", ["a b", "é", "a#b", "a?b", 'a"b', "a{b}", "100%"])
+def test_a_folder_whose_path_a_url_escapes(tmp_path: Path, name: str) -> None:
+    """Its files are found, by this package and by deltalake; polars looks for the escaped path."""
+    bench = Bench("delta", str(tmp_path / name / "out"))
+    old = bench.publish("a", "b")
+    new = bench.stage("c", generation=2)
+    steps = bench.steps(new, old)
+    bench.apply(steps)
+
+    assert opened(bench).to_pyarrow_table()["value"].to_pylist() == ["c", "c"]
+    assert (bench.states(steps), bench.undo(new)) == ([State.APPLIED], 1)
+
+
 def test_a_commit_that_was_made_is_not_made_again(bench: Bench) -> None:
     """A publisher that died behind its commit finds the marker, also when other writers have gone on since."""
     files = bench.publish("a")

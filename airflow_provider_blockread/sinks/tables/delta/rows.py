@@ -18,6 +18,7 @@ from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.log.columns import plain
 from airflow_provider_blockread.sinks.partitions import text_of
+from airflow_provider_blockread.sinks.tables.delta.places import unescaped
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 from airflow_provider_blockread.storage import Stores, uris
 
@@ -145,7 +146,7 @@ def with_vectors(table: DeltaTable) -> set[str]:
     """Return the files of which some rows were deleted by deletion vectors."""
     if "deletionVectors" not in (table.protocol().writer_features or ()):
         return set()
-    return set(map(uris.canonical, pa.table(table.deletion_vectors())["filepath"].to_pylist()))
+    return set(map(unescaped, pa.table(table.deletion_vectors())["filepath"].to_pylist()))
 
 
 def _is_of(batch: pa.RecordBatch, window: str) -> pa.BooleanArray:

@@ -21,6 +21,7 @@ from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
+from airflow_provider_blockread.sinks.tables.delta.places import unescaped
 from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion, with_vectors
 from airflow_provider_blockread.sinks.tables.delta.rules import unfollowed_rule
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
@@ -136,7 +137,7 @@ class _State:
         """Return which files this version consists of."""
         names = set(map(uris.name_of, files))  # most files are others', which the name alone rules out
         here = [uri for uri in self._table.file_uris() if uri.rpartition("/")[2] in names] if files else []
-        found = set(map(uris.canonical, here)).intersection(files)
+        found = set(map(unescaped, here)).intersection(files)
         return found and found - with_vectors(self._table)
 
     def is_ours(self) -> bool:
