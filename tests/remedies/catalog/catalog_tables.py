@@ -121,6 +121,11 @@ CATALOG: list[Entry] = [
         "so none is deleted",
         f"{_REWRITTEN}::test_rows_that_are_not_those_that_were_published",
     ),
+    Remedy(
+        "sinks/tables/delta/places.py",
+        "rename the folder",
+        "tests/sinks/tables/test_delta_options.py::test_a_path_that_the_library_reads_otherwise",
+    ),
     Explained("sinks/tables/delta/rows.py", "is not escaped", "other versions of tables are restored in other tests"),
     Explained(
         "sinks/tables/delta/rows.py",

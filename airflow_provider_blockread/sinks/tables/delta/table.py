@@ -21,7 +21,7 @@ from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
-from airflow_provider_blockread.sinks.tables.delta.places import unescaped
+from airflow_provider_blockread.sinks.tables.delta.places import folder_of, unescaped
 from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion, with_vectors
 from airflow_provider_blockread.sinks.tables.delta.rules import unfollowed_rule
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
@@ -48,7 +48,7 @@ class DeltaLake:
 
     def __init__(self, stores: Stores, option: DeltaSink, access: Access) -> None:
         del access  # a Delta table has no catalog
-        self.uri = uris.canonical(option.uri)
+        self.uri = folder_of(option.uri)
         self.stores, self.option = stores, option
         self._root = uris.local_path(self.uri) or self.uri
         self._options = table_options(self.uri, stores.options_of(self.uri))
