@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.sinks.parquet import read_footer
+from airflow_provider_blockread.sinks.parquet import read_footer, read_rows
 from airflow_provider_blockread.storage import Stores, uris
 
 _THREADS = 16  # to check files of a remote store
@@ -58,6 +58,8 @@ def _nulls(stores: Stores, file: OutputFile, name: str) -> int:
         return int(counted)
     footer = read_footer(stores, file)  # reports cover fewer columns
     places = [place for place in range(footer.num_columns) if footer.schema.column(place).path == name]
+    if not places:  # the leaves of a nested column do not count where it is null itself
+        return sum(batch[name].null_count for batch in read_rows(stores, file, [name]))
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
     found = [group.column(place).statistics for group in groups for place in places]
     return sum(part.null_count for part in found if part is not None and part.has_null_count)

@@ -57,6 +57,28 @@ def test_nulls_where_none_may_be(tmp_path: Path, kind: str, schema: pa.Schema) -
     assert not bench.sink.is_empty()
 
 
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        (pa.list_(pa.int64()), [None]),
+        (pa.struct([("a", pa.int64())]), {"a": None}),
+        (pa.map_(pa.string(), pa.int64()), [("a", None)]),
+    ],
+    ids=str,
+)
+def test_nulls_in_a_nested_column(tmp_path: Path, kind: str, column: pa.DataType, value: object) -> None:
+    """They are told from the nulls inside of values, which may be there."""
+    bench = made(kind, str(tmp_path / "out"), pa.schema([pa.field("x", column, False)]))  # noqa: FBT003 - Arrow's
+    loose = pa.schema([("x", column)])
+    with pytest.raises(ProofError, match=r"part-.* holds 2 nulls in column 'x', which may not be null"):
+        publish(bench, {"x": [None, value, None]}, loose)
+    assert bench.sink.is_empty()
+
+    publish(bench, {"x": [value]}, loose)
+    assert not bench.sink.is_empty()
+
+
 def described(folder: Path, protocol: dict[str, Any], field: dict[str, Any], properties: dict[str, str]) -> Bench:
     """Return a Delta table whose log says this of itself."""
     fields = [{"name": "id", "type": "long", "nullable": True, "metadata": {}}, field] if field else []
