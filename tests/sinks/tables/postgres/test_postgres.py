@@ -49,6 +49,8 @@ _TYPES = {
     "at": pa.array(["2026-01-02T03:04:05.678901", None]).cast(pa.timestamp("us")),
     "utc": pa.array(["2026-01-02T03:04:05.678901", None]).cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC")),
     "price": pa.array(["1.25", "-99999999.99"]).cast(pa.decimal128(10, 2)),
+    "cents": pa.array(["0.05", None]).cast(pa.decimal128(12, 2)),
+    "fine": pa.array(["5000000000.000001", "-1000000000.5"]).cast(pa.decimal128(18, 6)),
     "many": pa.array([[1, None], []], pa.list_(pa.int64())),
     'odd "name': pa.array(["x", "y"]),
 }
