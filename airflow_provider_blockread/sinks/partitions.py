@@ -27,7 +27,7 @@ HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 _DROPPED = b"blockread.partitions"  # the footer's key for the columns that the file leaves out
 _ESCAPED = frozenset([*map(chr, range(32)), "\x7f", *"\"#%'*/:=?\\{[]^"])  # in names of folders, as in Spark
-_LONGEST = 200  # bytes of a value in the name of a folder
+_LONGEST = 255  # bytes of a folder's name on most file systems
 _HELD = 4  # row groups that the files of one task may hold in memory
 _MOST = 2**31  # limit of the numbers of combinations, so that another column does not make them overflow
 _OPEN = 64  # files that one task may have open
@@ -48,8 +48,7 @@ def folder_of(output: OutputFile, option: ColumnarSink) -> str:
     if set(output.partition) != set(names):
         msg = f"{output.uri} is of no partition by {', '.join(option.partition_by)}; clear the group that lists it"
         raise ExchangeError(msg)
-    values = {name: HIVE_NULL if value is None else _named(value) for name, value in output.partition.items()}
-    return "".join(f"{_named(name)}={values[name]}/" for name in names)
+    return "".join(f"{_folder(name, output.partition[name])}/" for name in names)
 
 
 def partition_keys(files: Iterable[OutputFile], option: Sink) -> list[str]:
@@ -181,13 +180,17 @@ def _split(
 
 def _shown(partition: Partition, value: pa.Scalar, row: int) -> str | None:
     try:
-        return _text(partition, value.as_py(), row)
+        text = _text(partition, value.as_py(), row)
     except OverflowError as error:
         msg = (
             f"column {partition.column!r} holds a time outside of the years 1 to 9999, which no partition is named by;"
             " replace it in a function"
         )
         raise RowError(msg, row) from error
+    if partition.is_plain and len(folder := _folder(partition.name, text).encode()) > _LONGEST:
+        msg = f"the name of the folder {excerpt(folder)} is too long for a partition; partition by another column"
+        raise RowError(msg, row)
+    return text
 
 
 def _text(partition: Partition, value: object, row: int) -> str | None:
@@ -201,9 +204,6 @@ def _text(partition: Partition, value: object, row: int) -> str | None:
         found = f"the text {text}" if text else "an empty text"
         msg = f"column {name!r} holds {found}, which in a partition means null; replace it in a function"
         raise RowError(msg, row)
-    if len(_named(text).encode()) > _LONGEST:
-        msg = f"column {name!r} holds {excerpt(text.encode())}, too long for a partition; partition by another column"
-        raise RowError(msg, row)
     return text
 
 
@@ -212,6 +212,10 @@ def text_of(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _folder(name: str, value: str | None) -> str:
+    return f"{_named(name)}={HIVE_NULL if value is None else _named(value)}"
 
 
 def _named(text: str) -> str:

@@ -174,7 +174,8 @@ def test_rows_that_cannot_be_partitioned(
     ("value", "problem"),
     [
         ("", "an empty text"),
-        ("x" * 201, "too long for a partition"),
+        ("x" * 251, "the folder b'name=x.*too long for a partition"),
+        ("/" * 84, "too long for a partition"),
         ("__HIVE_DEFAULT_PARTITION__", "the text __HIVE_DEFAULT_PARTITION__, which in a partition means null"),
     ],
 )
@@ -185,7 +186,22 @@ def test_a_value_that_is_no_partition(tmp_path: Path, value: str, problem: str) 
         staged(bench, {"id": [1, 2], "name": ["a", value]})
     assert found.value.row == 1
 
-    assert len(staged(bench, {"id": [1, 2], "name": ["a", "b"]})) == 2
+    files = staged(bench, {"id": [1, 2], "name": ["x" * 250, "/" * 83]})
+    bench.apply(bench.steps(files))
+    assert len(files) == 2
+
+
+def test_a_long_name_of_a_column(tmp_path: Path) -> None:
+    """It counts, too: what passes the read can be published, and so can null."""
+    long = "c" * 228
+    bench = opened("parquet", tmp_path, long)
+    with pytest.raises(RowError, match="too long for a partition; partition by another column"):
+        staged(bench, {"id": [1], long: ["x" * 27]})
+    bench.apply(bench.steps(staged(bench, {"id": [1, 2], long: ["x" * 26, None]}, attempt=1)))
+
+    other = opened("parquet", tmp_path, long + "c")
+    with pytest.raises(RowError, match="too long for a partition"):
+        staged(other, {"id": [1], long + "c": pa.nulls(1, pa.string())})
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
