@@ -182,6 +182,19 @@ def test_partition_columns_come_back_as_they_were(tmp_path: Path) -> None:
     bench.sink.prepare(pa.table(rows).schema, "")
 
 
+@pytest.mark.parametrize(
+    "kind", [pa.time32("s"), pa.date64(), pa.list_(pa.date64()), pa.string_view(), pa.timestamp("s")], ids=str
+)
+def test_types_that_files_do_not_keep(bench: Bench, kind: pa.DataType) -> None:
+    """A later window has the same declared columns, though footers name other types."""
+    rows = {"x": pa.nulls(1, kind)}
+    for window in ("w1", "w2"):
+        bench.sink.prepare(pa.table(rows).schema, "")
+        bench.apply(bench.steps(staged(bench, rows, window)))
+
+    assert read_published(bench.place).to_table()["x"].to_pylist() == [None, None]
+
+
 def test_a_folder_above_that_is_named_like_a_partition(tmp_path: Path) -> None:
     """Only what is below the directory says of partitions."""
     bench = Bench(_KIND, str(tmp_path / "id=7" / "out"), {"partition_by": ["id"]})

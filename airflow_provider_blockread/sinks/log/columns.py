@@ -16,6 +16,8 @@ _WIDER = (
 )
 _PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
     (pa.types.is_timestamp, lambda kind: pa.timestamp("us", kind.tz)),
+    (pa.types.is_time32, lambda _: pa.time32("ms")),
+    (pa.types.is_date64, lambda _: pa.date32()),
     (pa.types.is_dictionary, lambda kind: plain(kind.value_type)),
     (pa.types.is_struct, lambda kind: pa.struct([pa.field(field.name, plain(field.type)) for field in kind])),
     (pa.types.is_map, lambda kind: pa.map_(plain(kind.key_type), plain(kind.item_type))),
