@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 _COLUMNS = 32  # of a file whose statistics are kept, as in Delta Lake
@@ -58,10 +60,21 @@ def _unheld(kind: pa.DataType) -> pa.DataType | None:
     return None if any(is_held(kind) for is_held in _HELD) else kind
 
 
-def column_statistics(footer: pq.FileMetaData) -> dict[str, dict[str, Any]]:
+def with_nan(table: pa.Table) -> Iterator[str]:
+    """Yield the columns that hold a NaN, or infinities of both signs, whose sum is NaN too."""
+    for field in table.schema:
+        if pa.types.is_floating(field.type) and math.isnan(pc.sum(table[field.name]).as_py() or 0):
+            yield field.name
+
+
+def column_statistics(footer: pq.FileMetaData, unbounded: Collection[str]) -> dict[str, dict[str, Any]]:
     """Return the minimum and maximum (`min`, `max`) and the number of nulls of each column, by name, as JSON values.
 
     A bound that JSON cannot hold exactly is left out.
+
+    Args:
+        footer: the file's footer.
+        unbounded: columns with a NaN, which readers sort above all numbers, and the footer's bounds leave out.
     """
     found: dict[str, dict[str, Any]] = {"min": {}, "max": {}, "nulls": {}}
     groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
@@ -73,7 +86,7 @@ def column_statistics(footer: pq.FileMetaData) -> dict[str, dict[str, Any]]:
         if all(part.has_null_count for part in parts):
             found["nulls"][column.name] = sum(part.null_count for part in parts)
         valued = [part for part in parts if part.has_min_max]
-        if valued and len(valued) == sum(part.num_values > 0 for part in parts):
+        if column.name not in unbounded and valued and len(valued) == sum(part.num_values > 0 for part in parts):
             bounds = _bounds(valued)
             if None not in bounds:
                 found["min"][column.name], found["max"][column.name] = bounds

@@ -18,7 +18,7 @@ from airflow_provider_blockread.sinks.columnar.field_ids import with_ids
 from airflow_provider_blockread.sinks.columnar.sorting import Sorter
 from airflow_provider_blockread.sinks.conform import check_precision, conform, misnamed, owned
 from airflow_provider_blockread.sinks.staging import StagedFile, StagedFiles, explained
-from airflow_provider_blockread.sinks.statistics import column_statistics, misfit
+from airflow_provider_blockread.sinks.statistics import column_statistics, misfit, with_nan
 from airflow_provider_blockread.storage import Stores
 
 _PAGE_BYTES = 256 * 2**10  # a page is encoded and compressed while it is in the processor's cache
@@ -186,6 +186,7 @@ class _ParquetFile(StagedFile):
         super().__init__(stores, uri)
         self.taken = 0
         self._describes = describes
+        self._unbounded = set[str]()
         order = [(name, "ascending") for name in sort_columns(option)]
         try:
             with explained(uri):
@@ -209,11 +210,13 @@ class _ParquetFile(StagedFile):
         output = super().finish()
         if not self._describes:
             return output
-        return replace(output, statistics=column_statistics(self._parquet.writer.metadata))
+        return replace(output, statistics=column_statistics(self._parquet.writer.metadata, self._unbounded))
 
     def write(self, table: pa.Table, *, rows_per_group: int, size: int) -> None:
         """Write row groups of a table of `size` bytes."""
         with explained(self.uri):
             self._parquet.write_table(table, row_group_size=rows_per_group)
+        if self._describes:
+            self._unbounded.update(with_nan(table))
         self.taken += size
         self.rows += table.num_rows

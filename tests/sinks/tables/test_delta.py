@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
+from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import State
 from airflow_provider_blockread.sinks.tables import table
 from tests.sinks.kinds import Bench, racing
@@ -237,3 +238,16 @@ def test_an_append_only_table(bench: Bench) -> None:
     opened(made).alter.set_table_properties({"delta.appendOnly": "false"})
 
     assert (made.undo(files), made.values()) == (1, [])
+
+
+def test_a_column_with_nan_has_no_bounds(bench: Bench) -> None:
+    """Readers sort NaN above all numbers: they would skip the file, or take the bound for the greatest value."""
+    name = AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=0)
+    writer = bench.sink.writer(bench.target, name, None)
+    writer.write(pa.record_batch({"x": [1.0, float("nan"), None], "y": pa.array([2.5, None, 3], pa.float32())}))
+    bench.apply(bench.steps(writer.close()))
+
+    (found,) = pa.table(opened(bench).get_add_actions(flatten=True)).to_pylist()
+    assert [found[f"{bound}.{column}"] for column in "xy" for bound in ("min", "max", "null_count")] == [
+        None, None, 1, 2.5, 3.0, 1,
+    ]  # fmt: skip
