@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -56,11 +57,19 @@ class _RowWriter(ParquetWriter):
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
         """Add a batch; refuse a text with a NUL, which the server does not accept, with an error that names the row."""
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-                holds = pc.match_substring(column, "\0")
-                if pc.any(holds).as_py():
+            is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+            texts = column.flatten() if is_list else column
+            if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
+                place = pc.index(pc.match_substring(texts, "\0"), value=True).as_py()
+                if place >= 0:
                     msg = (
                         f"column {name!r} holds a NUL, which PostgreSQL does not take in text; replace it in a function"
                     )
-                    raise RowError(msg, pc.index(holds, value=True).as_py())
+                    raise RowError(msg, _row_of(column, place) if is_list else place)
         super().write(batch, block)
+
+
+def _row_of(lists: pa.Array, place: int) -> int:
+    """Return which list holds the value at a place of all their values."""
+    ends = np.cumsum(pc.list_value_length(lists).fill_null(0))
+    return int(np.searchsorted(ends, place, side="right"))

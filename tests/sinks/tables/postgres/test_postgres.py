@@ -99,14 +99,17 @@ def test_a_name_that_it_does_not_take(bench: Bench, name: str, problem: str) -> 
     publish(bench, {"renamed": [1]})
 
 
-def test_a_nul_in_a_text(bench: Bench) -> None:
+@pytest.mark.parametrize("kind", [pa.string(), pa.list_(pa.string()), pa.large_list(pa.large_string())], ids=str)
+def test_a_nul_in_a_text(bench: Bench, kind: pa.DataType) -> None:
     """The writer says which row it is, so that the error names the record."""
+    rows = ["a", None, "b\0"] if kind == pa.string() else [["a", None], None, ["x"], [], ["y", "b\0"]]
+    values = pa.array(rows, kind)
     with pytest.raises(RowError, match="holds a NUL, which PostgreSQL does not take") as found:
-        publish(bench, {"value": ["a", "b\0"]})
-    assert found.value.row == 1
-    publish(bench, {"value": ["a", "b"]})
+        publish(bench, {"value": values[1:]})
+    assert found.value.row == len(rows) - 2
+    publish(bench, {"value": values[:-1]})
 
-    assert bench.values() == ["a", "b"]
+    assert [row["value"] for row in bench.case.rows(bench.place)] == rows[:-1]
 
 
 @pytest.mark.parametrize(
