@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,6 +12,11 @@ from airflow_provider_blockread.errors import FunctionError, RowError
 
 _SHOWN = 50  # columns in a message
 _PINNED = 4  # largest multiple of its own bytes that a batch may keep alive in its parent's buffers
+_LISTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Field, pa.DataType], pa.DataType]], ...] = (
+    (pa.types.is_list, lambda item, _: pa.list_(item)),
+    (pa.types.is_large_list, lambda item, _: pa.large_list(item)),
+    (pa.types.is_fixed_size_list, lambda item, kind: pa.list_(item, kind.list_size)),
+)
 
 
 def misnamed(schema: pa.Schema) -> str:
@@ -39,6 +45,29 @@ def check_precision(batch: pa.RecordBatch) -> None:
                     " timestamp, or cast it in the function"
                 )
                 raise RowError(msg, row)
+
+
+def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch with texts and bytes in place of views of them, which few functions of Arrow accept."""
+    fields = [field.with_type(rebuilt(field.type, _viewed)) for field in batch.schema]
+    schema = pa.schema(fields, batch.schema.metadata)
+    return batch if schema == batch.schema else batch.cast(schema)
+
+
+def _viewed(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.string()
+    return pa.binary() if pa.types.is_binary_view(kind) else kind
+
+
+def rebuilt(kind: pa.DataType, make: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
+    """Return a type with what is made of each type that has no others in it."""
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(rebuilt(field.type, make)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(rebuilt(kind.key_type, make), rebuilt(kind.item_type, make))
+    nests = next((nests for is_list, nests in _LISTS if is_list(kind)), None)
+    return make(kind) if nests is None else nests(kind.value_field.with_type(rebuilt(kind.value_type, make)), kind)
 
 
 def conform(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 
@@ -15,18 +15,13 @@ import pyarrow.csv as pc_csv
 
 from airflow_provider_blockread.errors import FunctionError, RowError
 from airflow_provider_blockread.options import CsvSink
-from airflow_provider_blockread.sinks.conform import misnamed
+from airflow_provider_blockread.sinks.conform import misnamed, rebuilt
 from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 _FIRST_DAY, _PAST_DAY = ((day - date(1970, 1, 1)).days + more for day, more in ((date.min, 0), (date.max, 1)))
 _STRING = pa.large_string()  # large enough for the objects of any batch
-_LISTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Field, pa.DataType], pa.DataType]], ...] = (
-    (pa.types.is_list, lambda item, _: pa.list_(item)),
-    (pa.types.is_large_list, lambda item, _: pa.large_list(item)),
-    (pa.types.is_fixed_size_list, lambda item, kind: pa.list_(item, kind.list_size)),
-)
 
 
 class JsonObjects(TextLines):
@@ -156,7 +151,7 @@ def _in_microseconds(column: pa.Array) -> pa.Array:
     Raises:
         RowError: when a time has a fraction of a microsecond.
     """
-    kind = _coarser(column.type)
+    kind = rebuilt(column.type, _coarser)
     if kind == column.type:
         return column
     try:
@@ -178,12 +173,7 @@ def _coarser(kind: pa.DataType) -> pa.DataType:
         return pa.time64("us")
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz) if kind.unit == "ns" else kind
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_coarser(field.type)) for field in kind])
-    if pa.types.is_map(kind):
-        return pa.map_(_coarser(kind.key_type), _coarser(kind.item_type))
-    made = next((make for is_list, make in _LISTS if is_list(kind)), None)
-    return kind if made is None else made(kind.value_field.with_type(_coarser(kind.value_type)), kind)
+    return kind
 
 
 def _no_text(row: int, what: str) -> RowError:

@@ -156,3 +156,8 @@ def takes_few(batch: pa.RecordBatch) -> pa.RecordBatch:
         msg = "too many"
         raise ValueError(msg)
     return batch
+
+
+def viewed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a view of the texts, as polars and others have them."""
+    return pa.record_batch({"value": batch["value"].cast(pa.string_view()), "other": batch["value"]})

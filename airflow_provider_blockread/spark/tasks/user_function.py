@@ -12,6 +12,7 @@ from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.options import ArrowFunction, AsRead, FunctionOption
 from airflow_provider_blockread.options.functions import PythonFunction
 from airflow_provider_blockread.records.columns.schema import parse_schema
+from airflow_provider_blockread.sinks.conform import without_views
 from airflow_provider_blockread.spark.tasks.block_reader import Rows
 from airflow_provider_blockread.spark.tasks.loading import load_function, place_in
 
@@ -85,7 +86,7 @@ class UserFunction:
         if answer is not None and not isinstance(answer, pa.RecordBatch):
             msg = f"{self._option} returned {type(answer).__name__}: it must return a RecordBatch or None"
             raise FunctionError(msg)
-        return answer
+        return None if answer is None else without_views(answer)
 
     def _with_places(self, rows: Rows) -> pa.RecordBatch:
         batch = rows.batch

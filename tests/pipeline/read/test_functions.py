@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
@@ -14,6 +17,7 @@ from airflow_provider_blockread.options import (
     Lines,
     Policies,
 )
+from airflow_provider_blockread.sinks.conform import without_views
 from tests.pipeline.make import Pipe
 
 pytestmark = pytest.mark.spark
@@ -47,6 +51,47 @@ def test_function_changes_the_schema(here: Pipe, schema: str | None) -> None:
 
     assert sorted(row["length"] for row in here.rows()) == [1, 1, 2, 2]
     assert (done.records, done.rows) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("sink", "options"),
+    [
+        ("delta", {"sort_by": ["value"]}),
+        ("parquet", {"partition_by": ["value"]}),
+        ("csv", {}),
+        ("json_lines", {}),
+        ("postgres", {}),
+    ],
+)
+def test_views_of_texts_become_texts(here: Pipe, options: dict[str, Any]) -> None:
+    """Sinks sort, split and write them as any text."""
+    here.put({"a.txt": b"c\n", "b.txt": b"b\na\n"})
+    here.function, here.sink_options = ArrowFunction("user_functions:viewed"), options
+    here.run()
+
+    assert sorted(row["other"] for row in here.rows()) == ["a", "b", "c"]
+
+
+def test_views_are_replaced_at_any_depth() -> None:
+    """In a batch without rows, too; one without views is left as it is."""
+    text, raw, viewed = pa.string(), pa.binary(), pa.string_view()
+    plain = pa.schema(
+        [
+            pa.field("text", text, nullable=False),
+            ("raw", raw),
+            ("nested", pa.map_(text, pa.list_(pa.struct([("x", pa.list_(text, 1)), ("y", pa.large_list(text))])))),
+        ],
+        {"a": "b"},
+    )
+    nested = pa.map_(viewed, pa.list_(pa.struct([("x", pa.list_(viewed, 1)), ("y", pa.large_list(viewed))])))
+    given = pa.schema([pa.field("text", viewed, nullable=False), ("raw", pa.binary_view()), ("nested", nested)])
+    rows = [{"text": "a" * 20, "raw": None, "nested": [("k", [{"x": ["v"], "y": ["w", None]}, None])]}]
+    for some in ([], rows, [*rows, {"text": "b", "raw": b"c", "nested": None}]):
+        made = without_views(pa.RecordBatch.from_pylist(some, given.with_metadata(plain.metadata)))
+        assert made.schema.equals(plain, check_metadata=True)
+        assert made.equals(pa.RecordBatch.from_pylist(some, plain))
+
+    assert without_views(made) is made
 
 
 def test_declared_schema_is_enforced(here: Pipe) -> None:
