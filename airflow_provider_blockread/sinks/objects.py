@@ -72,7 +72,8 @@ class CsvRows:
         for column in batch.columns:
             if (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)) and (row := _far(column)) >= 0:
                 raise _no_text(row, "csv")
-        lines = self._written(pa.Table.from_batches([batch]), header=False)
+        columns = [_in_utc(column) for column in batch.columns]
+        lines = self._written(pa.Table.from_arrays(columns, batch.schema.names), header=False)
         if batch.num_columns == 1 and batch.column(0).null_count:
             if b'"' in lines:  # texts, in which lines may be empty
                 rows = pa.table({batch.schema.names[0]: pc.fill_null(batch.column(0).cast(_STRING), "")})
@@ -100,6 +101,12 @@ class CsvRows:
             msg = f"csv cannot hold what the function returned ({error}); cast it in the function"
             raise FunctionError(msg) from error
         return bytes(made.getvalue())
+
+
+def _in_utc(column: pa.Array) -> pa.Array:
+    """Return instants in UTC: Arrow writes the offsets of other zones without their seconds."""
+    kind = column.type
+    return column.cast(pa.timestamp(kind.unit, "UTC")) if pa.types.is_timestamp(kind) and kind.tz else column
 
 
 def _json_texts(column: pa.Array) -> pa.LargeStringArray:

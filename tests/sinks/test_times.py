@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,22 @@ def test_csv_has_no_text_for_times_of_other_years(tmp_path: Path, column: pa.Arr
     (file,) = staged(bench, pa.array([date.min, None, date.max]))
     with STORES.open_read(file.uri) as data:
         assert data.read().splitlines()[-3:] == [b"0001-01-01,0", b",1", b"9999-12-31,2"]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "Europe/Amsterdam", "-08:00"])
+def test_csv_has_instants_in_utc(tmp_path: Path, zone: str) -> None:
+    """No offset loses its seconds, and no year is another one than its instant's."""
+    bench = Bench("csv", str(tmp_path / "out"))
+    instants = [
+        datetime(1900, 5, 1, 12, tzinfo=UTC),
+        datetime.max.replace(tzinfo=UTC),
+        datetime.min.replace(tzinfo=UTC),
+    ]
+    (file,) = staged(bench, pa.array(instants, pa.timestamp("us", zone)))
+    with STORES.open_read(file.uri) as data:
+        texts = [line.decode().partition(",")[0] for line in data.read().splitlines()[1:]]
+    assert [text[-1] for text in texts] == ["Z"] * 3
+    assert [datetime.fromisoformat(text) for text in texts] == instants
 
 
 @pytest.mark.parametrize("fine", [pa.time64("ns"), pa.timestamp("ns"), pa.timestamp("ns", "Asia/Tokyo")], ids=str)
