@@ -109,14 +109,30 @@ class ConnectEngine:
             }
         )
         session.addTag(self.tag)  # for this thread's operations
-        session.conf.set(_PARTITIONS, len(items))
         parts: list[bytes] = []
-        for number, rest, part in session.createDataFrame(rows).mapInArrow(work, _ANSWERS).toLocalIterator():
-            parts.append(bytes(part))
-            if not rest:
-                yield number, answer_from(b"".join(parts))
-                parts.clear()
-        session.conf.unset(_PARTITIONS)  # so that it does not affect DataFrames of the user
+        with self._partitions(len(items)):
+            for number, rest, part in session.createDataFrame(rows).mapInArrow(work, _ANSWERS).toLocalIterator():
+                parts.append(bytes(part))
+                if not rest:
+                    yield number, answer_from(b"".join(parts))
+                    parts.clear()
+
+    @contextmanager
+    def _partitions(self, count: int) -> Iterator[None]:
+        """Give a DataFrame in the body so many partitions; those of the user have their own number of them again."""
+        conf, is_there = self.connected.conf, True
+        before = conf.get(_PARTITIONS, None)
+        conf.set(_PARTITIONS, count)
+        try:
+            yield
+        except Exception as error:
+            is_there = not is_lost(error)
+            raise
+        finally:
+            if is_there and before is None:
+                conf.unset(_PARTITIONS)
+            elif is_there:
+                conf.set(_PARTITIONS, str(before))
 
     @contextmanager
     def session(self, *, title: str, report: Report) -> Iterator[SparkSession]:
