@@ -16,6 +16,7 @@ from pyiceberg.table import Table
 
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.options import IcebergSink
+from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink
 from tests.sinks.kinds import STORES, Bench, opened_iceberg, racing
 
@@ -202,6 +203,23 @@ def test_a_table_of_another_schema(bench: Bench, columns: dict[str, Any], proble
     with opened(bench).update_schema() as change:
         change.union_by_name(pa.schema([("value", held.field(0).type if "value" in columns else pa.string())]))
     bench.sink.prepare(opened(bench).schema().as_arrow(), "")  # and with the column, once the table has it
+
+
+def test_a_column_with_nan_has_no_bounds(bench: Bench) -> None:
+    """By them, and without a count of NaN, a reader that deletes what is small would delete the file as a whole."""
+    for number, values in enumerate([[1.0, float("nan"), 3.0], [1.0, 2.0]]):
+        writer = bench.sink.writer(
+            bench.target, AttemptName(window=f"w{number}", generation=1, group=0, epoch=1, attempt=0), None
+        )
+        writer.write(pa.record_batch({"x": values}))
+        bench.marker = replace(bench.marker, window=f"w{number}")
+        bench.apply(bench.steps(writer.close()))
+    table = opened(bench)
+    bounds = sorted(len(task.file.lower_bounds or {}) for task in table.scan().plan_files())
+    table.delete("x <= 5")
+
+    assert bounds == [0, 1]
+    assert str(table.scan().to_arrow()["x"].to_pylist()) == "[nan]"
 
 
 def test_a_namespace_is_created_whatever_the_catalog_says_without_it(

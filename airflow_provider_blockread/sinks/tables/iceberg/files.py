@@ -6,7 +6,7 @@ the task that wrote a file reports them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -26,7 +26,7 @@ from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.transforms import parse_transform
 from pyiceberg.typedef import Record
-from pyiceberg.types import DateType, TimestampType, TimestamptzType
+from pyiceberg.types import DateType, DoubleType, FloatType, IcebergType, TimestampType, TimestamptzType
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import FieldIds, OutputFile
@@ -78,10 +78,13 @@ def data_files(stores: Stores, metadata: TableMetadata, files: Sequence[OutputFi
         if not any(found.equals(checked, check_metadata=True) for checked in known):
             _require_ids(found, ids, file)
             known.append(found)
+        # A column with NaN has no bounds there. Those of the footer leave it out, and pyiceberg does not count it.
+        own = dict(_without_bounds(plan, (FloatType, DoubleType), but=file.statistics.get("min", ())))
         try:
-            said = data_file_statistics_from_parquet_metadata(footer, plan, paths)
+            said = data_file_statistics_from_parquet_metadata(footer, own, paths)
         except OverflowError:  # a bound is outside of the years that Python supports
-            said = data_file_statistics_from_parquet_metadata(footer, dict(_without_times(plan)), paths)
+            own = dict(_without_bounds(own, (DateType, TimestampType, TimestamptzType)))
+            said = data_file_statistics_from_parquet_metadata(footer, own, paths)
         yield DataFile.from_args(
             content=DataFileContent.DATA,
             file_path=file.uri,
@@ -93,11 +96,13 @@ def data_files(stores: Stores, metadata: TableMetadata, files: Sequence[OutputFi
         )
 
 
-def _without_times(plan: Mapping[int, StatisticsCollector]) -> Iterator[tuple[int, StatisticsCollector]]:
-    """Yield a plan of statistics without bounds of times."""
+def _without_bounds(
+    plan: Mapping[int, StatisticsCollector], types: tuple[type[IcebergType], ...], but: Container[str] = ()
+) -> Iterator[tuple[int, StatisticsCollector]]:
+    """Yield a plan of statistics without bounds of the columns of some types, but for those of some names."""
     for number, column in plan.items():
-        is_time = isinstance(column.iceberg_type, (DateType, TimestampType, TimestamptzType))
-        yield number, replace(column, mode=MetricsMode(MetricModeTypes.COUNTS)) if is_time else column
+        drops = isinstance(column.iceberg_type, types) and column.column_name not in but
+        yield number, replace(column, mode=MetricsMode(MetricModeTypes.COUNTS)) if drops else column
 
 
 def _require_ids(found: pa.Schema, ids: FieldIds, file: OutputFile) -> None:
