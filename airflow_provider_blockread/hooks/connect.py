@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from airflow.sdk import BaseHook, Connection
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.sdk import Connection
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.hooks.connections import find_connection
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.observer import Observer
@@ -36,11 +36,8 @@ def connect_server(job: SparkJob) -> Server | None:
         return Server(job.remote)
     if job.master is not None:
         return None
-    try:
-        found = BaseHook.get_connection(job.conn_id)
-    except AirflowNotFoundException:
-        return None
-    return Server(_address(found)) if found.conn_type == _TYPE else None
+    found = find_connection(job.conn_id)
+    return Server(_address(found)) if found is not None and found.conn_type == _TYPE else None
 
 
 def _address(connection: Connection) -> str:

@@ -16,10 +16,10 @@ from urllib.parse import quote, urlencode
 
 from airflow.sdk import BaseHook
 from airflow.sdk.configuration import conf
-from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.log import mask_secret
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.hooks.connections import afind_connection, find_connection
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -61,7 +61,10 @@ class LedgerHook(BaseHook):
         """
         from airflow_provider_blockread.ledger.opening import open_ledger  # noqa: PLC0415 - not at every DAG parse
 
-        return open_ledger(self._place(None if self._forgets else self._connection()))
+        connection = None
+        if not self._forgets:
+            connection = self._checked(find_connection(self.ledger_conn_id or self.default_conn_name))
+        return open_ledger(self._place(connection))
 
     async def alocate(self) -> dict[str, str]:
         """Return the ledger's place, for `ledger.opening.open_ledger`, without blocking the event loop.
@@ -71,10 +74,7 @@ class LedgerHook(BaseHook):
         """
         connection = None
         if not self._forgets:
-            try:
-                connection = await self.aget_connection(self.ledger_conn_id or self.default_conn_name)
-            except AirflowNotFoundException as error:
-                self._check_unnamed(error)
+            connection = self._checked(await afind_connection(self.ledger_conn_id or self.default_conn_name))
         # Secrets are masked by a call to the supervisor, which blocks.
         return await asyncio.to_thread(self._place, connection)
 
@@ -99,19 +99,17 @@ class LedgerHook(BaseHook):
     def _forgets(self) -> bool:
         return self.ledger_conn_id == "noop"
 
-    def _connection(self) -> Connection | None:
-        try:
-            return self.get_connection(self.ledger_conn_id or self.default_conn_name)
-        except AirflowNotFoundException as error:
-            self._check_unnamed(error)
-            return None
+    def _checked(self, found: Connection | None) -> Connection | None:
+        """Return the connection that was found, or None if none was named.
 
-    def _check_unnamed(self, error: AirflowNotFoundException) -> None:
-        """Raise OptionsError if the missing connection was named explicitly."""
-        if self.ledger_conn_id is not None:
+        Raises:
+            OptionsError: when one was named that does not exist.
+        """
+        if found is None and self.ledger_conn_id is not None:
             conn_id = self.ledger_conn_id
             msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another"
-            raise OptionsError(msg) from error
+            raise OptionsError(msg)
+        return found
 
 
 def airflow_home() -> str:

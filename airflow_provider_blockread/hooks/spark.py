@@ -14,10 +14,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow.sdk import BaseHook, Connection
-from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
+from airflow.sdk import Connection
+from airflow.sdk.exceptions import AirflowException
 
 from airflow_provider_blockread.errors import OptionsError, SparkJobError, printable
+from airflow_provider_blockread.hooks.connections import find_connection
 from airflow_provider_blockread.hooks.driver_environment import inherited
 from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
@@ -201,12 +202,11 @@ def spark_connection(job: SparkJob) -> Connection:
     Raises:
         OptionsError: when the named connection does not exist.
     """
-    try:
-        found = BaseHook.get_connection(job.conn_id)
-    except AirflowNotFoundException as error:
+    found = find_connection(job.conn_id)
+    if found is None:
         if job.master is None and job.conn_id != SparkJob().conn_id:
             msg = f"spark: there is no connection {job.conn_id!r}; create one of type spark, or set master"
-            raise OptionsError(msg) from error
+            raise OptionsError(msg)
         found = Connection(conn_id=job.conn_id, conn_type="spark", host=LOCAL_MASTER)
     if job.master is None:
         return found

@@ -6,10 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow.sdk import BaseHook
-from airflow.sdk.exceptions import AirflowNotFoundException
-
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.hooks.connections import afind_connection, find_connection
 from airflow_provider_blockread.hooks.store_options import MAKERS
 from airflow_provider_blockread.options import FileList, FileSource, Sink
 from airflow_provider_blockread.storage import uris
@@ -83,10 +81,7 @@ async def aconnection(conn_id: str) -> Connection:
     Raises:
         OptionsError: when it does not exist.
     """
-    try:
-        return await BaseHook.aget_connection(conn_id)
-    except AirflowNotFoundException as error:
-        raise OptionsError(_is_missing(conn_id)) from error
+    return _required(conn_id, await afind_connection(conn_id))
 
 
 def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
@@ -146,11 +141,11 @@ def connection_of(conn_id: str) -> Connection:
     Raises:
         OptionsError: when it does not exist.
     """
-    try:
-        return BaseHook.get_connection(conn_id)
-    except AirflowNotFoundException as error:
-        raise OptionsError(_is_missing(conn_id)) from error
+    return _required(conn_id, find_connection(conn_id))
 
 
-def _is_missing(conn_id: str) -> str:
-    return f"store: there is no connection {conn_id!r}; create it, or leave conn_id out for ambient identity"
+def _required(conn_id: str, found: Connection | None) -> Connection:
+    if found is None:
+        msg = f"store: there is no connection {conn_id!r}; create it, or leave conn_id out for ambient identity"
+        raise OptionsError(msg)
+    return found

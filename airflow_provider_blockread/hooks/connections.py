@@ -1,0 +1,68 @@
+"""Airflow's connections: found, or certainly absent.
+
+Airflow's SDK reports a connection that could not be looked up as one that does not exist. A task would then go on with
+another ledger or another Spark master than the one it was given.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from airflow.sdk import BaseHook
+from airflow.sdk.exceptions import AirflowNotFoundException, AirflowRuntimeError
+
+from airflow_provider_blockread.errors import TransientError
+
+if TYPE_CHECKING:
+    from airflow.sdk import Connection
+
+
+def find_connection(conn_id: str) -> Connection | None:
+    """Return a connection, or None if there is none.
+
+    Raises:
+        TransientError: when Airflow could not look it up.
+    """
+    try:
+        return BaseHook.get_connection(conn_id)
+    except AirflowNotFoundException:
+        _require_absent(conn_id)
+        return None
+
+
+async def afind_connection(conn_id: str) -> Connection | None:
+    """Return the same as `find_connection`, for triggers: without blocking the event loop.
+
+    Raises:
+        TransientError: when Airflow could not look it up.
+    """
+    try:
+        return await BaseHook.aget_connection(conn_id)
+    except AirflowNotFoundException:
+        await asyncio.to_thread(_require_absent, conn_id)
+        return None
+
+
+def _require_absent(conn_id: str) -> None:
+    """Ask the supervisor of this task again, whose own answer tells a missing connection from a failed request."""
+    from airflow.sdk.exceptions import ErrorType  # noqa: PLC0415 - not at every DAG parse
+    from airflow.sdk.execution_time import task_runner  # noqa: PLC0415
+    from airflow.sdk.execution_time.comms import ErrorResponse, GetConnection  # noqa: PLC0415
+
+    supervisor = getattr(task_runner, "SUPERVISOR_COMMS", None)
+    if supervisor is None:  # this is no task, and reads the database itself
+        return
+    try:
+        answer = supervisor.send(GetConnection(conn_id=conn_id))
+    except AirflowRuntimeError as error:
+        answer = error.error
+    except OSError as error:
+        raise _unknown(conn_id, str(error)) from error
+    if isinstance(answer, ErrorResponse) and answer.error is ErrorType.CONNECTION_NOT_FOUND:
+        return
+    raise _unknown(conn_id, answer.error.value if isinstance(answer, ErrorResponse) else "it is there now")
+
+
+def _unknown(conn_id: str, why: str) -> TransientError:
+    return TransientError(f"connection {conn_id!r}: Airflow could not look it up ({why}); retry")
