@@ -77,6 +77,7 @@ class PlanOperator(StepOperator):
         self.policies = policies
         self.feed = feed
         self.window = window
+        self.names_feed, self.names_window = feed is not None, window is not None  # whatever they are rendered to
         self.group = group or self.task_id
         self.lists_source = files is NO_LIST
         self.files = None if self.lists_source else files
@@ -111,9 +112,9 @@ class PlanOperator(StepOperator):
             msg = f"{self.task_id}: source and sink are needed to plan a window; give both"
             raise OptionsError(msg)
         run, select = run_identity(context), self.selection.select
-        feed = feed_name(run, group=self.group, explicit=self.feed)
+        feed = feed_name(run, group=self.group, explicit=str(self.feed) if self.names_feed else None)
         env = self.environment(feed)
-        key = window_key(run, group=self.group, select=select, explicit=self.window)
+        key = window_key(run, group=self.group, select=select, explicit=str(self.window) if self.names_window else None)
         longest = conf.getint("core", "max_map_length")
         request = PlanRequest(
             feed=feed,

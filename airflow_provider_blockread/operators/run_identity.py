@@ -53,14 +53,10 @@ def window_key(run: RunIdentity, *, group: str, select: str, explicit: object = 
     a mapped task, since each mapped task has its own window.
 
     Raises:
-        OptionsError: when the explicit key is blank.
+        OptionsError: when the explicit key is blank, or None.
     """
     if explicit is not None:
-        key = str(explicit).strip()  # Airflow may render a template to a number
-        if not key:
-            msg = f"{run.dag_id}.{group}: window is blank after rendering; give a key, or leave window out"
-            raise OptionsError(msg)
-        return key
+        return _rendered(explicit, f"{run.dag_id}.{group}: window", "give a key, or leave window out")
     return _own_key(run, group, select) + (f"/{run.map_index}" if run.map_index >= 0 else "")
 
 
@@ -68,15 +64,20 @@ def feed_name(run: RunIdentity, *, group: str | None, explicit: object = None) -
     """Return the explicit name of a feed, or a name made of the DAG and the group.
 
     Raises:
-        OptionsError: when the explicit name is blank.
+        OptionsError: when the explicit name is blank, or None.
     """
     if explicit is None:
         return f"{run.dag_id}.{group}"
-    name = str(explicit)  # as above
-    if not name.strip():
-        msg = f"{run.dag_id}.{group}: feed is blank after rendering; give a name, or leave feed out"
+    return _rendered(explicit, f"{run.dag_id}.{group}: feed", "give a name, or leave feed out")
+
+
+def _rendered(explicit: object, what: str, remedy: str) -> str:
+    """Return a value of a template as text; that of a task that returned nothing would be the same for each run."""
+    text = str(explicit).strip()  # Airflow may render a template to a number
+    if text in {"", "None"}:
+        msg = f"{what} is {text or 'blank'} after rendering; {remedy}"
         raise OptionsError(msg)
-    return name
+    return text
 
 
 def _own_key(run: RunIdentity, group: str, select: str) -> str:

@@ -92,6 +92,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         self.group = group
         self.feed = feed
         self.window = window
+        self.names_feed, self.names_window = feed is not None, window is not None  # whatever they are rendered to
         self.selection = selection
         self.min_files = min_files
         self.min_bytes = min_bytes
@@ -188,12 +189,14 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         run, select = run_identity(context), self.selection.select
         if self.get_closest_mapped_task_group() is None:
             run = replace(run, map_index=-1)  # the index is the sensor's own: its pipeline is not mapped
-        keyed = self.group is not None or self.window is not None
-        key = window_key(run, group=self.group or "", select=select, explicit=self.window) if keyed else None
-        if self.feed is None:
+        feed = str(self.feed) if self.names_feed else None
+        window = str(self.window) if self.names_window else None
+        keyed = self.group is not None or self.names_window
+        key = window_key(run, group=self.group or "", select=select, explicit=window) if keyed else None
+        if feed is None:
             self._require_pipeline(context)
         return NewFilesQuery(
-            feed=feed_name(run, group=self.group, explicit=self.feed),
+            feed=feed_name(run, group=self.group, explicit=feed),
             source=self.source,
             selection=self.selection,
             key=key,

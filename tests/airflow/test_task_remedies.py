@@ -48,7 +48,10 @@ def _plan(dag_id: str, options: dict[str, Any], **more: Any) -> DAG:
 
 def test_a_key_that_renders_blank(runs: Any, dag_id: str, options: dict[str, Any]) -> None:
     """With a key, or without the option, the run is planned."""
-    assert str(runs.start(_plan(dag_id, options, window="{{ '' }}")).state) == "failed"
+    for number, lacks in enumerate([{"window": "{{ '' }}"}, {"window": "{{ none }}"}, {"feed": "{{ none }}"}]):
+        dag = _plan(f"{dag_id}_lacks_{number}", options, **lacks)
+        dag.render_template_as_native_obj = bool(number)
+        assert str(runs.start(dag).state) == "failed"
 
     for number, more in enumerate([{"window": "{{ 'a key' }}"}, {}]):
         assert str(runs.start(_plan(f"{dag_id}_{number}", options, **more)).state) == "success"

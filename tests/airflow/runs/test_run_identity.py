@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.operators.run_identity import RunIdentity, interval_ns, is_replay, window_key
+from airflow_provider_blockread.operators.run_identity import RunIdentity, feed_name, interval_ns, is_replay, window_key
 
 DAY = datetime(2026, 11, 10, tzinfo=UTC)
 NEXT = DAY + timedelta(days=1)
@@ -84,6 +84,16 @@ def test_a_blank_key_is_refused(blank: str) -> None:
     """A template that renders to nothing must not make all runs share one window."""
     with pytest.raises(OptionsError, match=r"shop\.logs: window is blank after rendering; give a key"):
         window_key(run("scheduled"), group="logs", select="arrival", explicit=blank)
+
+
+def test_a_name_of_nothing_is_refused() -> None:
+    """What a task returned that returns nothing would be the same for each run."""
+    with pytest.raises(OptionsError, match="window is None after rendering; give a key"):
+        window_key(run("scheduled"), group="logs", select="arrival", explicit="None")
+    with pytest.raises(OptionsError, match="feed is None after rendering; give a name"):
+        feed_name(run("scheduled"), group="logs", explicit="None")
+
+    assert feed_name(run("scheduled"), group="logs", explicit=" logs\n") == "logs"
 
 
 @pytest.mark.parametrize("facts", [{}, INTERVAL_RUN, PARTITION_RUN])

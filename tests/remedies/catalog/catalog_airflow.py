@@ -21,6 +21,11 @@ CATALOG: list[Entry] = [
     Explained(
         "sensors/new_files.py", "no new files within", "Airflow retries the task by itself, or files have to come"
     ),
+    Remedy(
+        "hooks/connections.py",
+        "could not look it up",
+        f"{_AIRFLOW}/connections/test_lookups.py::test_a_request_that_fails_is_tried_again",
+    ),
     Explained("sensors/new_files.py", "Correct group", "nearly every sensor of the tests names its pipeline"),
     Remedy("steps/plan/replaying.py", "has planned", f"{_OWN}::test_two_groups_of_a_run_do_not_share_a_window"),
     Remedy(
@@ -191,7 +196,7 @@ CATALOG: list[Entry] = [
     Remedy("operators/clean_source.py", "give the source", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
     Remedy(
         "operators/run_identity.py",
-        "blank after rendering",
+        "after rendering",
         f"{_AIRFLOW}/test_task_remedies.py::test_a_key_that_renders_blank",
     ),
     Remedy(
