@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
-from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.errors import PermanentError, ProofError, error_class
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Publication, Window
@@ -102,8 +102,20 @@ class Journal:
         todo = (steps[seq] for seq in self._planned())
         return any(step.action == "add" and sink.state(step, marker) is State.UNKNOWN for sink, step in todo)
 
-    def is_untouched(self) -> bool:
-        """Return whether nothing was added to the output yet, so that another generation may take this one's place."""
+    def hindrance(self, *, changed: bool = False) -> str:
+        """Return why publishing cannot continue, so that another generation may start, or an empty text if it can.
+
+        Args:
+            changed: whether the options have changed since, so that their refusal may be over.
+        """
+        if self.is_lost():
+            return "lost files before they were published"
+        kind = error_class((self._generation.error or "").partition(":")[0])
+        refused = issubclass(kind, ProofError) or (changed and issubclass(kind, PermanentError))
+        return "was refused by its output" if refused and self._is_untouched() else ""
+
+    def _is_untouched(self) -> bool:
+        """Return whether nothing was added to the output yet."""
         marker, todo = _marker(self._env, self._window, self._generation, Change.PUBLISH), set(self._planned())
         steps = enumerate(self._steps(self.files()))
         added = [(seq, step) for seq, (sink, step) in steps if sink is self.output and step.action == "add"]

@@ -117,7 +117,7 @@ def give_back_versions(connection: Connection, window_id: str) -> None:
 
     If nothing is published, they belong to the window, whatever generation reads them.
     """
-    if not is_shown(connection, window_id):
+    if not is_shown(connection, window_id, ("published",)):  # a half of an unfinished one is taken back
         return
     unfinished = generations.c.state.in_(UNFINISHED_STATES)
     query = select(replacements.c.generation).join(generations)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from airflow_provider_blockread.blocks.ids import options_digest
-from airflow_provider_blockread.errors import OptionsError, PermanentError, ProofError, error_class
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.requests import was_requested
 from airflow_provider_blockread.ledger.windows.correcting import start_corrected
@@ -63,23 +63,22 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
             env, window, latest, status="published", message=f"window {window.id} is published already{note}"
         )
     publishing = latest.state == "publishing"
-    journal = Journal(env, window, latest)
-    lost = publishing and journal.is_lost()
-    if publishing and not lost and not (_was_refused(latest, changed=changed) and journal.is_untouched()):
+    hindrance = Journal(env, window, latest).hindrance(changed=changed) if publishing else ""
+    if publishing and not hindrance:
         message = f"window {window.id} is half published, its commit continues{note}"
         return open_ref(env, window, latest, status="read", message=message)
     # An unfinished verification exists beside a published generation, so a clear may still request either.
     verified = latest.state in FINISHED or (latest.mode == "verify" and (cleared or changed))
-    newer = _choose_again(env, request, options, window, latest) if cleared and is_unseen(env, window) else None
+    chooses = cleared and is_unseen(env, window)
+    latest, newer = _choose_again(env, request, options, window, latest) if chooses else (latest, None)
+    publishing = latest.state == "publishing"
     if not (verified or publishing or changed or newer):
         return open_ref(env, window, latest, status="read", message=f"window {window.id} is resumed")
+    why = f"options have changed since generation {latest.number}"
     if verified or (newer and not changed and not publishing):
         why = f"window {window.id} {'was cleared' if request.clear_number else 'is reprocessed'}"
     elif publishing:
-        what = "lost files before they were published" if lost else "was refused by its output"
-        why = f"generation {latest.number} {what}"
-    else:
-        why = f"options have changed since generation {latest.number}"
+        why = f"generation {latest.number} {hindrance}"
     _require_replayable(env, request, options, window, latest)
     mode = "write" if rule == "rebuild" or not verified else "verify"
     restore_pruned(env, window)
@@ -93,12 +92,6 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     else:
         started = start_generation(env.ledger, window.id, mode=mode, **asked)
     return open_ref(env, window, started, status="read", message=f"{why}: generation {started.number} starts{message}")
-
-
-def _was_refused(latest: Generation, *, changed: bool) -> bool:
-    """Return whether the output has refused the rows, or the options if these have changed; others may be retried."""
-    kind = error_class((latest.error or "").partition(":")[0])
-    return issubclass(kind, ProofError) or (changed and issubclass(kind, PermanentError))
 
 
 def _require_own(request: PlanRequest, window: Window, latest: Generation) -> None:
@@ -166,8 +159,10 @@ def _dag(run: str) -> str:
 
 def _choose_again(
     env: Environment, request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation
-) -> Chosen | None:
+) -> tuple[Generation, Chosen | None]:
     """Return which files are read in newer versions; files for which this is impossible are excluded if policy allows.
+
+    The generation is the latest one, or what takes its place if that was half published and leaves files out.
 
     Raises:
         StateError: when another window continues after the part of a file that should be excluded.
@@ -175,14 +170,19 @@ def _choose_again(
     ensure_manifest(env, as_read_by(window, latest), request)
     found = choose_newer(env, window, latest)
     if found is None or request.generation.policies.on_changed != "exclude":
-        return found
+        return latest, found
     left = without_plan(env, window, latest, found.newer)
     if left:
         _require_replayable(env, request, options, window, latest)
+    if (
+        left and latest.state == "publishing"
+    ):  # its successor keeps its run and clear, so that a retry counts as cleared
+        asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
+        latest = replace_lost(env.ledger, latest, **asked)
     for version in left:
         exclude(env, window, version.found.path, reason="changed", who=request.owner)
     newer = tuple(version for version in found.newer if version not in left)
-    return replace(found, newer=newer, files=len(newer)) if newer else None
+    return latest, replace(found, newer=newer, files=len(newer)) if newer else None
 
 
 def _start_corrected(

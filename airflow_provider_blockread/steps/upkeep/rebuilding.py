@@ -242,7 +242,7 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     mine = requested_generations(env.ledger, request).get(window.id)
     latest = latest_generation(env.ledger, window.id)
     which, publishing, unseen = f"window {window.id}: generation", latest.state == "publishing", is_unseen(env, window)
-    lost = publishing and Journal(env, window, latest).is_lost()
+    lost = publishing and bool(Journal(env, window, latest).hindrance())
     own = mine is not None and (unseen or mine.number == latest.number)  # an unseen one is resumed in any case
     resumed = own and latest.state in UNFINISHED_STATES and not lost
     if resumed and not publishing and files is not None and _has_changed(env, window, latest, files):

@@ -10,6 +10,8 @@ import pytest
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.options import SINKS, ArrowFunction
+from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange
+from tests.pipeline.correcting import carry_out
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS
 
@@ -45,4 +47,22 @@ def test_rows_of_another_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, k
 
     assert (done.generation, here.values()) == (3, [1, 1, 2])
     assert here.plan("next").status == "empty"
+    here.close()
+
+
+def test_a_rebuild_whose_rows_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeated with a corrected function it reads again; what was published stays until then."""
+    here = Pipe(folder=tmp_path, submitter=ReadHere(), kind="delta", function=ArrowFunction(f"{__name__}:typed"))
+    here.put({"a.txt": b"a\n"})
+    here.run()
+    asked = RebuildRequest(range=WindowRange(window="w", feed="feed"))
+    monkeypatch.setattr(f"{__name__}._KIND", pa.string())
+    for _ in range(2):
+        with pytest.raises(ProofError, match="value"):
+            carry_out(here, asked)
+    assert here.values() == [1]
+    monkeypatch.undo()
+    (done,) = carry_out(here, asked)
+
+    assert (done.status, here.values()) == ("published", [1])
     here.close()

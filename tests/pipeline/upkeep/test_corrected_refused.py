@@ -120,6 +120,34 @@ def test_a_half_that_was_lost(here: Pipe, *, clears: bool) -> None:
 
 
 @pytest.mark.files
+@pytest.mark.parametrize("undone", [False, True])
+def test_a_corrected_half_that_was_lost_is_read_once(here: Pipe, *, undone: bool) -> None:
+    """The newer version stays with its window, whichever generation publishes it, or goes out with it."""
+    fail(here)
+    lose_half(here, clear_number=1)
+    if undone:
+        undo(here.env, get_window(here.env.ledger, "w"), files=None, who="me")
+    else:
+        here.run(clear_number=1)
+
+    assert here.values() == ([] if undone else NEW)
+    assert here.plan("next").status == "empty"
+
+
+@pytest.mark.files
+def test_a_half_that_was_lost_leaves_out_what_cannot_be_read_again(here: Pipe) -> None:
+    """The first clear does it."""
+    here.with_policies(on_changed="exclude")
+    here.put({"a.txt": b"a1\n", "b.txt": b"b1\nb2\n"})
+    here.group_bytes = here.block_size = 3
+    lose_half(here)
+    (here.source / "b.txt").write_bytes(b"\n")
+    done = here.run(clear_number=1)
+
+    assert (done.excluded, here.values()) == (1, ["a1"])
+
+
+@pytest.mark.files
 def test_a_half_that_was_lost_of_a_file_that_has_become_too_small(here: Pipe) -> None:
     """Readers have seen a half of the window, so that it is undone."""
     here.put({"a.txt": b"a1\n", "b.txt": b"b1\nb2\n"})
