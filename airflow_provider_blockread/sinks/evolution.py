@@ -8,6 +8,8 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
+from airflow_provider_blockread.sinks.columnar.plain import nullable
+
 _NAMED = 20
 T = TypeVar("T")
 
@@ -21,8 +23,8 @@ class Evolution:
 
     @property
     def fields(self) -> pa.Schema:
-        """All added and widened columns, each nullable."""
-        return pa.schema([field.with_nullable(True) for field in (*self.added, *self.widened)])  # noqa: FBT003
+        """All added and widened columns, each nullable, also inside."""
+        return pa.schema([nullable(field) for field in (*self.added, *self.widened)])
 
     def __bool__(self) -> bool:
         return bool(self.added or self.widened)

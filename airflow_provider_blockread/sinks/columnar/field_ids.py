@@ -36,7 +36,9 @@ def without_ids(schema: pa.Schema) -> pa.Schema:
 
 def ids_of(schema: pa.Schema) -> list[int | None]:
     """Return the ids of all fields, at any depth, in the same order for schemas with the same columns."""
-    return [None if (found := (field.metadata or {}).get(_KEY)) is None else int(found) for field in _fields(schema)]
+    return [
+        None if (found := (field.metadata or {}).get(_KEY)) is None else int(found) for field in every_field(schema)
+    ]
 
 
 def _mapped(mapping: Sequence[Mapping[str, Any]], path: Path = ()) -> Iterator[tuple[Path, int]]:
@@ -78,13 +80,14 @@ def _named(field: pa.Field, number: int | None) -> pa.Field:
     return field.with_metadata(others | ({} if number is None else {_KEY: str(number)}))
 
 
-def _fields(fields: Iterator[pa.Field] | pa.Schema) -> Iterator[pa.Field]:
+def every_field(fields: Iterator[pa.Field] | pa.Schema) -> Iterator[pa.Field]:
+    """Yield all fields, each before those inside its type."""
     for field in fields:
         yield field
         kind = field.type
         if pa.types.is_struct(kind):
-            yield from _fields(iter(kind))
+            yield from every_field(iter(kind))
         elif pa.types.is_map(kind):
-            yield from _fields(iter((kind.key_field, kind.item_field)))
+            yield from every_field(iter((kind.key_field, kind.item_field)))
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            yield from _fields(iter((kind.value_field,)))
+            yield from every_field(iter((kind.value_field,)))

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from airflow_provider_blockread.sinks.columnar.plain import plain
 from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
 
 _WIDER = (
     (pa.int8(), pa.int16(), pa.int32(), pa.int64()),
     (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
     (pa.float16(), pa.float32(), pa.float64()),
-)
-_PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
-    (pa.types.is_timestamp, lambda kind: pa.timestamp("us", kind.tz)),
-    (pa.types.is_time32, lambda _: pa.time32("ms")),
-    (pa.types.is_date64, lambda _: pa.date32()),
-    (pa.types.is_dictionary, lambda kind: plain(kind.value_type)),
-    (pa.types.is_struct, lambda kind: pa.struct([pa.field(field.name, plain(field.type)) for field in kind])),
-    (pa.types.is_map, lambda kind: pa.map_(plain(kind.key_type), plain(kind.item_type))),
-    (pa.types.is_list, lambda kind: pa.list_(plain(kind.value_type))),
-    (pa.types.is_large_list, lambda kind: pa.list_(plain(kind.value_type))),
-    (pa.types.is_fixed_size_list, lambda kind: pa.list_(plain(kind.value_type))),
-    (pa.types.is_large_string, lambda _: pa.string()),
-    (pa.types.is_string_view, lambda _: pa.string()),
-    (pa.types.is_large_binary, lambda _: pa.binary()),
-    (pa.types.is_binary_view, lambda _: pa.binary()),
 )
 
 
@@ -52,11 +37,6 @@ class Columns:
             widens=lambda field, held: wider(plain(field.type), held) is not None,
         )
         return comparison.refuse(rows.schema), comparison.evolution(rows.schema)
-
-
-def plain(kind: pa.DataType) -> pa.DataType:
-    """Return a type as a Parquet file has it: in units that Spark reads, without Arrow's in-memory variants."""
-    return next((make(kind) for holds, make in _PLAIN if holds(kind)), kind)
 
 
 def wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:

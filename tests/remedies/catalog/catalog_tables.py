@@ -124,7 +124,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "sinks/tables/delta/places.py",
         "rename the folder",
-        "tests/sinks/tables/test_delta_options.py::test_a_path_that_the_library_reads_otherwise",
+        "tests/sinks/tables/delta/test_delta_options.py::test_a_path_that_the_library_reads_otherwise",
     ),
     Explained("sinks/tables/delta/rows.py", "is not escaped", "other versions of tables are restored in other tests"),
     Explained(

@@ -11,7 +11,7 @@ _TRANSFORMS = "tests/sinks/test_transforms.py"
 _ARRANGED = "tests/sinks/test_arranged.py"
 _POSTGRES = "tests/sinks/tables/postgres/test_postgres_options.py"
 _OBJECTS = "tests/sinks/test_objects.py"
-_DELTA = "tests/sinks/tables/test_delta_options.py"
+_DELTA = "tests/sinks/tables/delta/test_delta_options.py"
 _ICEBERG = "tests/sinks/tables/test_iceberg_options.py"
 
 OPTIONS_SIDE: list[Entry] = [

@@ -115,6 +115,16 @@ def test_a_column_whose_values_the_table_makes(
         bench.sink.prepare(IDS, "")
 
 
+def test_a_variant_is_of_another_type_than_what_it_is_in_arrow(tmp_path: Path) -> None:
+    """Columns of binary values are no variants."""
+    features = {"readerFeatures": ["variantType"], "writerFeatures": ["variantType"]}
+    variant = {"name": "x", "type": "variant", "nullable": True, "metadata": {}}
+    bench = described(tmp_path, {"minReaderVersion": 3, "minWriterVersion": 7, **features}, variant, {})
+    parts = pa.struct([pa.field(name, pa.binary(), False) for name in ("metadata", "value")])  # noqa: FBT003 - Arrow's
+    with pytest.raises(OptionsError, match="has column 'x' as VariantType"):
+        bench.sink.prepare(pa.schema([("x", parts)]), "")
+
+
 def test_a_feature_that_the_library_does_not_have(tmp_path: Path) -> None:
     """The error says so, and not that others commit all the time."""
     features = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking", "domainMetadata"]}

@@ -18,6 +18,7 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import DeltaSink
+from airflow_provider_blockread.sinks.columnar.plain import holds, nullable
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
@@ -160,12 +161,13 @@ class _State:
         return "" if added is None else ", ".join(self._notes(marker))
 
     def _compared(self) -> Comparison[str]:
+        fields = {field.name: field for field in self._table.schema().fields}
         return Comparison(
             table=self._lake.uri,
-            columns={field.name: _type(field) for field in self._table.schema().fields},
+            columns={name: str(field.type) for name, field in fields.items()},
             needed=self.needed,
             evolves=self._lake.option.evolves,
-            fits=lambda field, held: _type(_schema(pa.schema([field])).fields[0]) == held,
+            fits=lambda field, _: _fits(field, fields[field.name]),
         )
 
     def commit(self, files: Files, marker: Marker) -> Applied:
@@ -280,11 +282,13 @@ def _properties(marker: Marker) -> CommitProperties:
 
 
 def _schema(schema: pa.Schema) -> Schema:
-    return Schema.from_arrow(pa.schema([field.with_nullable(True).remove_metadata() for field in schema]))  # noqa: FBT003
+    return Schema.from_arrow(pa.schema([nullable(field).remove_metadata() for field in schema]))
 
 
-def _type(field: Field) -> str:
-    return str(field.type)
+def _fits(field: pa.Field, held: Field) -> bool:
+    """Return whether a column holds all values of a field; no field has the type of a variant, which Arrow lacks."""
+    known = pa.field(held)
+    return holds(known.type, field.type) and Field.from_arrow(known).type == held.type
 
 
 def _first_line(error: Exception) -> str:

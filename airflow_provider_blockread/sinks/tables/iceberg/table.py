@@ -29,6 +29,7 @@ from pyiceberg.types import IcebergType
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.model import FieldIds
 from airflow_provider_blockread.options import IcebergSink
+from airflow_provider_blockread.sinks.columnar.plain import nullable
 from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
@@ -101,7 +102,7 @@ class IcebergTable:
         try:
             made = self._catalog.create_table_transaction(
                 self.option.uri,
-                schema=pa.schema([field.with_nullable(True) for field in files.schema or ()]),  # noqa: FBT003
+                schema=pa.schema([nullable(field) for field in files.schema or ()]),
                 location=uris.parent(uris.parent(files.add[0].uri)),
                 properties=dict(self.option.properties),
             )

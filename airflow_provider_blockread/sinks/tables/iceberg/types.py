@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pyarrow as pa
-from pyiceberg.io.pyarrow import pyarrow_to_schema
+from pyiceberg.io.pyarrow import pyarrow_to_schema, schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.types import DecimalType, IcebergType
 
 from airflow_provider_blockread.sinks.columnar.field_ids import without_ids
+from airflow_provider_blockread.sinks.columnar.plain import holds
 
 
 def fits(field: pa.Field, table: Schema, of_table: IcebergType) -> bool:
     """Return whether a table's column holds all values of a field unchanged; files may be narrower than their table."""
     held = column_type(field, table)
-    return held is not None and (str(held) == str(of_table) or widens(held, of_table))
+    return held is not None and (widens(held, of_table) or holds(schema_to_pyarrow(of_table), schema_to_pyarrow(held)))
 
 
 def column_type(field: pa.Field, table: Schema) -> IcebergType | None:
