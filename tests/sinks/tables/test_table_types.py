@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -84,3 +85,18 @@ def test_columns_that_are_created(
     publish(bench, "w3", pa.table({name: pa.array([value], loose) for name in "xy"}))
 
     assert len(bench.case.rows(bench.place)) == 3
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.parametrize("unit", ["s", "ms", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_times_of_other_units(tmp_path: Path, kind: str, unit: str, zone: str | None) -> None:
+    """Files have microseconds, at any depth, so that each window is published as the first one."""
+    bench = Bench(kind, str(tmp_path / "out"))
+    at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC if zone else None)
+    times = pa.array([at], pa.timestamp(unit, zone))
+    rows = pa.table({"x": times, "y": pa.ListArray.from_arrays([0, 1], times)})
+    for window in ("w1", "w2"):
+        publish(bench, window, rows)
+
+    assert bench.case.rows(bench.place) == [{"x": at, "y": [at]}] * 2

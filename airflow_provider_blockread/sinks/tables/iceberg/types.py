@@ -21,7 +21,9 @@ def column_type(field: pa.Field, table: Schema) -> IcebergType | None:
     """Return the Iceberg type of a field, or None if a nested field is not in the table."""
     try:
         by_name = without_ids(pa.schema([field]))
-        return pyarrow_to_schema(by_name, name_mapping=table.name_mapping).fields[0].field_type
+        # Files have microseconds.
+        found = pyarrow_to_schema(by_name, table.name_mapping, downcast_ns_timestamp_to_us=True)
+        return found.fields[0].field_type
     except ValueError:
         return None
 
