@@ -126,6 +126,11 @@ CATALOG: list[Entry] = [
         "rename the folder",
         "tests/sinks/tables/delta/test_delta_options.py::test_a_path_that_the_library_reads_otherwise",
     ),
+    Remedy(
+        "sinks/tables/delta/rules.py",
+        "correct properties",
+        "tests/sinks/tables/delta/test_delta_options.py::test_a_property_that_the_library_does_not_have",
+    ),
     Explained("sinks/tables/delta/rows.py", "is not escaped", "other versions of tables are restored in other tests"),
     Explained(
         "sinks/tables/delta/rows.py",

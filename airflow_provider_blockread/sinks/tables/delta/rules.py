@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from deltalake import DeltaTable
+from collections.abc import Mapping
 
+import pyarrow as pa
+from deltalake import DeltaTable, Schema
+from deltalake.exceptions import DeltaError
+from deltalake.transaction import create_table_with_add_actions
+
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.tables import COLUMN_MAPPING
 
 _CONSTRAINT = "delta.constraints."
@@ -13,6 +19,7 @@ _RULES = {
     "delta.generationExpression": "the generated",
     "delta.identity.": "the identity",
 }
+_ANY = Schema.from_arrow(pa.schema([("x", pa.int64())]))
 
 
 def unfollowed_rule(table: DeltaTable, name: str) -> str:
@@ -27,3 +34,16 @@ def unfollowed_rule(table: DeltaTable, name: str) -> str:
             if any(found.startswith(key) for found in field.metadata):
                 return f"{name} has {rule} column {field.name!r}, which files do not follow; choose another table"
     return ""
+
+
+def check_properties(name: str, properties: Mapping[str, str]) -> None:
+    """Refuse properties with which the library creates no table; it is tried in memory.
+
+    Raises:
+        OptionsError: naming the first one.
+    """
+    try:
+        create_table_with_add_actions("memory:///", _ANY, [], "error", [], configuration=dict(properties))
+    except (DeltaError, TypeError) as error:
+        msg = f"{name}: deltalake creates no table with such a property ({error}); correct properties"
+        raise OptionsError(msg) from error

@@ -11,20 +11,20 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
+from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import DeltaSink
-from airflow_provider_blockread.sinks.columnar.plain import holds, nullable
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
 from airflow_provider_blockread.sinks.tables.delta.places import folder_of, unescaped
 from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion, with_vectors
-from airflow_provider_blockread.sinks.tables.delta.rules import unfollowed_rule
+from airflow_provider_blockread.sinks.tables.delta.rules import check_properties, unfollowed_rule
+from airflow_provider_blockread.sinks.tables.delta.types import fits, schema_of
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.storage import Stores, uris
 from airflow_provider_blockread.storage.backends.registry import table_options
@@ -59,11 +59,12 @@ class DeltaLake:
         return self.uri
 
     def load(self) -> _State | None:
-        """Return the newest state, or None if the table does not exist."""
+        """Return the newest state, or None if the table does not exist, but can be created."""
         with self.explained():
             try:
                 return _State(self, DeltaTable(self._root, storage_options=self._options))
             except TableNotFoundError:
+                check_properties(self.uri, self.option.properties)
                 return None
 
     def create(self, files: Files, marker: Marker) -> Applied:
@@ -72,7 +73,7 @@ class DeltaLake:
             try:
                 create_table_with_add_actions(
                     self._root,
-                    _schema(files.schema),
+                    schema_of(files.schema),
                     [self.added(file, marker) for file in files.add],
                     mode="error",
                     partition_by=list(self.option.partition_by),
@@ -167,7 +168,7 @@ class _State:
             columns={name: str(field.type) for name, field in fields.items()},
             needed=self.needed,
             evolves=self._lake.option.evolves,
-            fits=lambda field, _: _fits(field, fields[field.name]),
+            fits=lambda field, _: fits(field, fields[field.name]),
         )
 
     def commit(self, files: Files, marker: Marker) -> Applied:
@@ -236,7 +237,7 @@ class _State:
         evolution = self._compared().evolution(schema)
         before = self._added_before(marker)
         if evolution:
-            fields = _schema(evolution.fields).fields
+            fields = schema_of(evolution.fields).fields
             note = CommitProperties(
                 custom_metadata={**marker.noted, _ADDED: str(evolution)},
                 max_commit_retries=0,
@@ -279,16 +280,6 @@ def _properties(marker: Marker) -> CommitProperties:
         max_commit_retries=0,
         app_transactions=[Transaction(app_id=_application(marker), version=marker.number)],
     )
-
-
-def _schema(schema: pa.Schema) -> Schema:
-    return Schema.from_arrow(pa.schema([nullable(field).remove_metadata() for field in schema]))
-
-
-def _fits(field: pa.Field, held: Field) -> bool:
-    """Return whether a column holds all values of a field; no field has the type of a variant, which Arrow lacks."""
-    known = pa.field(held)
-    return holds(known.type, field.type) and Field.from_arrow(known).type == held.type
 
 
 def _first_line(error: Exception) -> str:

@@ -38,3 +38,16 @@ def test_a_path_that_the_library_reads_otherwise(tmp_path: Path, place: str, hel
     bench.publish("a")
 
     assert (tmp_path / "a#20b" / "_delta_log").is_dir()
+
+
+@pytest.mark.parametrize("name", ["delta.appendonly", "delta.enableRowTracking", "owner"])
+def test_a_property_that_the_library_does_not_have(tmp_path: Path, name: str) -> None:
+    """It is named before anything is read; a table that is there takes rows without it."""
+    place = str(tmp_path / "out")
+    option = DeltaSink(place, properties={"delta.appendOnly": "false", name: "true"})
+    with pytest.raises(OptionsError, match=f"no table with such a property .*'{name}'.*; correct properties"):
+        make_sink(STORES, option).prepare(None, "")
+    bench = Bench("delta", place, {"properties": {"delta.appendOnly": "false"}})
+    bench.publish("a")
+
+    make_sink(STORES, option).prepare(None, "")
