@@ -97,6 +97,13 @@ class TableFormat(Protocol):
     def location(self) -> str | None:
         """Return the folder where data files belong, or None if they are only staged."""
 
+    def check_options(self) -> None:
+        """Refuse options by which no table can be created.
+
+        Raises:
+            OptionsError: naming the option.
+        """
+
     def load(self) -> Snapshot | None:
         """Return the newest state, or None if the table does not exist yet."""
 

@@ -72,6 +72,8 @@ class Table:
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Return where tasks write, after a check that the table can hold such rows; no table is created."""
         snapshot = self._format.load()
+        if snapshot is None:
+            self._format.check_options()
         there = () if snapshot is None else snapshot.columns
         columns = known_names(self._option, self.uri, there, self.own_columns)
         if schema is not None:

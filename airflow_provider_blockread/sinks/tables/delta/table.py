@@ -59,13 +59,16 @@ class DeltaLake:
         return self.uri
 
     def load(self) -> _State | None:
-        """Return the newest state, or None if the table does not exist, but can be created."""
+        """Return the newest state, or None if the table does not exist."""
         with self.explained():
             try:
                 return _State(self, DeltaTable(self._root, storage_options=self._options))
             except TableNotFoundError:
-                check_properties(self.uri, self.option.properties)
                 return None
+
+    def check_options(self) -> None:
+        """Refuse properties that the library does not give a new table."""
+        check_properties(self.uri, self.option.properties)
 
     def create(self, files: Files, marker: Marker) -> Applied:
         """Create the table, with nullable columns only."""

@@ -82,6 +82,9 @@ class IcebergTable:
                 place = self.option.location or self._location_to_be()
         return uris.child(uris.canonical(place), "data")
 
+    def check_options(self) -> None:
+        """Refuse nothing: the catalog knows its properties, and says so when it creates the table."""
+
     def load(self) -> _State | None:
         """Return the newest state, or None if the catalog has no such table."""
         with self.explained():

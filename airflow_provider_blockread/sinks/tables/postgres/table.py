@@ -57,6 +57,9 @@ class PostgresTable:
     def location(self) -> None:
         """Return None, because tasks stage files in the work area."""
 
+    def check_options(self) -> None:
+        """Refuse nothing: a table is created by columns alone."""
+
     def load(self) -> _State | None:
         """Return the newest state, or None if the table does not exist."""
         with self.transaction() as cursor:
