@@ -59,8 +59,12 @@ class Journal:
         outputs = tuple(map(self.output.placed, result.outputs))
         return replace(result, outputs=outputs, quarantined=tuple(map(self.quarantine.placed, result.quarantined)))
 
-    def publish(self, publication: Publication, results: Sequence[GroupResult], parts: Iterable[PartBorders]) -> None:
+    def publish(
+        self, publication: Publication, results: Sequence[GroupResult] | None, parts: Iterable[PartBorders]
+    ) -> None:
         """Journal the files of the results, unless that was done, and take all steps that are not done.
+
+        Without results, the files are those of the journal.
 
         Raises:
             FencedError: when another attempt has taken over.
@@ -68,16 +72,12 @@ class Journal:
             ProofError: when a step can no longer be taken.
         """
         env = self._env
-        placed = [self.placed(result) for result in results]
-        files = {
-            "quarantine": [file for result in placed for file in result.quarantined],
-            "output": [file for result in placed for file in result.outputs],
-        }
+        files = self._files_of(results)
         steps = self._steps(files)
         entries = [_entry(seq, step) for seq, (_, step) in enumerate(steps)]
         outputs = ((kind, file) for kind, of_kind in files.items() for file in of_kind)
         journal(env.ledger, publication, entries, outputs=outputs, parts=parts)
-        self._files = {kind: of_kind for kind, of_kind in files.items() if of_kind}
+        self._files = {kind: list(of_kind) for kind, of_kind in files.items() if of_kind}
         still_mine = partial(check_publication, env.ledger, publication)
         marker = _marker(env, self._window, self._generation, Change.PUBLISH)
         self.output.apply((), marker, still_mine)  # even a window without rows has an output
@@ -94,6 +94,15 @@ class Journal:
             _, before = earlier.get(_place(sink), (sink, Earlier()))
             for stray in sink.sweep(self._window.id, {file.uri for file in files[sink.kind]}, before.by_uri):
                 env.observer.log(f"removed {stray}, which no published generation of window {self._window.id} names")
+
+    def _files_of(self, results: Sequence[GroupResult] | None) -> dict[str, Sequence[OutputFile]]:
+        if results is None:
+            return {kind: self.files().get(kind, ()) for kind in ("quarantine", "output")}
+        placed = [self.placed(result) for result in results]
+        return {
+            "quarantine": [file for result in placed for file in result.quarantined],
+            "output": [file for result in placed for file in result.outputs],
+        }
 
     def is_lost(self) -> bool:
         """Return whether a file that must still be published no longer exists, so that publishing cannot continue."""

@@ -121,7 +121,13 @@ class _Commitment:
 
     def run(self) -> None:
         """Prove, then publish, or only record a verification; continue where an earlier attempt stopped."""
-        results = self._results()
+        try:
+            results = self._results()
+        except ExchangeError:
+            if self._publication.state != "publishing":
+                raise
+            self._publish(None)  # the journal knows what they were
+            return
         self._read_seconds = sum(r.seconds for r in results if r.generation == self._generation.number)
         ledger, publication = self._env.ledger, self._publication
         if publication.state != "publishing":
@@ -222,7 +228,7 @@ class _Commitment:
             )
             raise ProofError(msg)
 
-    def _publish(self, results: Sequence[GroupResult]) -> None:
+    def _publish(self, results: Sequence[GroupResult] | None) -> None:
         """Publish the results into output and quarantine, and remove what earlier generations published there."""
         self._journal.publish(self._publication, results, self._parts)
         finish_publication(self._env.ledger, self._publication)

@@ -50,7 +50,6 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
             window in one group; or when the window belongs to another task, or to another DAG with another output.
         StateError: when another window has taken the newer version of a file.
     """
-    check_scope(window, options)
     latest = latest_generation(env.ledger, window.id)
     _require_own(request, window, latest)
     wanted = options.to_json()
@@ -62,6 +61,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         return open_ref(
             env, window, latest, status="published", message=f"window {window.id} is published already{note}"
         )
+    check_scope(window, options)
     publishing = latest.state == "publishing"
     hindrance = Journal(env, window, latest).hindrance(changed=changed) if publishing else ""
     if publishing and not hindrance:
@@ -96,7 +96,8 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
 
 def _require_own(request: PlanRequest, window: Window, latest: Generation) -> None:
     """Refuse a window that another task of the same run has planned: its files are not those of this task."""
-    is_of_run = (latest.run, latest.clear_number) == (request.run, request.clear_number)
+    # Later generations may be of a run whose task had another name when it planned the window.
+    is_of_run = latest.number == 1 and (latest.run, latest.clear_number) == (request.run, request.clear_number)
     if is_of_run and window.owner != request.owner and window.owner.startswith(f"{request.run}/"):
         msg = (
             f"feed {window.feed}: {window.owner} has planned window {window.key!r} in this run; give each task a window"

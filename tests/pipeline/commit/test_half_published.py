@@ -48,6 +48,17 @@ def test_whole_run_is_cleared(here: Pipe) -> None:
     assert len(here.attempt_files("job.json")) == 2
 
 
+def test_results_are_gone(here: Pipe) -> None:
+    """Removed by a rule of the store, say: what is published is in the journal."""
+    _half(here)
+    for name in ("result.json", "receipts.parquet"):
+        for path in here.work.rglob(name):
+            path.unlink()
+    done = here.run()
+
+    assert (done.status, done.generation, done.records, here.values()) == ("published", 1, 4, _ALL)
+
+
 def test_a_heartbeat_comes_when_all_is_done(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """It finds the window published, by this very attempt: the commit has succeeded all the same."""
     finish, beats, check = committing.finish_publication, Event(), committing.check_publication
