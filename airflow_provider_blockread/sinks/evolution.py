@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from airflow_provider_blockread.sinks.columnar.plain import nullable
+from airflow_provider_blockread.sinks.plain import nullable
 
 _NAMED = 20
 T = TypeVar("T")

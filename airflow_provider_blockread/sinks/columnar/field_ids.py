@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from airflow_provider_blockread.exchange.model import FieldIds
+from airflow_provider_blockread.sinks.plain import every_field
 
 _KEY = b"PARQUET:field_id"  # in a field's metadata, as pyarrow writes and reads it
 
@@ -78,16 +79,3 @@ def _kind(kind: pa.DataType, number: _Number, path: Path) -> pa.DataType:
 def _named(field: pa.Field, number: int | None) -> pa.Field:
     others = {key: text for key, text in (field.metadata or {}).items() if key != _KEY}
     return field.with_metadata(others | ({} if number is None else {_KEY: str(number)}))
-
-
-def every_field(fields: Iterator[pa.Field] | pa.Schema) -> Iterator[pa.Field]:
-    """Yield all fields, each before those inside its type."""
-    for field in fields:
-        yield field
-        kind = field.type
-        if pa.types.is_struct(kind):
-            yield from every_field(iter(kind))
-        elif pa.types.is_map(kind):
-            yield from every_field(iter((kind.key_field, kind.item_field)))
-        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            yield from every_field(iter((kind.value_field,)))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from airflow_provider_blockread.sinks.columnar.plain import plain
 from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
+from airflow_provider_blockread.sinks.plain import plain
 
 _WIDER = (
     (pa.int8(), pa.int16(), pa.int32(), pa.int64()),

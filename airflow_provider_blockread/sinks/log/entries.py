@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.sinks.columnar.plain import plain
 from airflow_provider_blockread.sinks.evolution import Evolution
 from airflow_provider_blockread.sinks.log.columns import Columns, wider
+from airflow_provider_blockread.sinks.plain import plain
 from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker
 from airflow_provider_blockread.storage import Stores, uris
 

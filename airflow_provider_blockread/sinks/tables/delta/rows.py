@@ -15,9 +15,9 @@ from deltalake import DeltaTable, Field
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import DeltaSink
-from airflow_provider_blockread.sinks.columnar.plain import plain
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.partitions import text_of
+from airflow_provider_blockread.sinks.plain import plain
 from airflow_provider_blockread.sinks.tables.delta.places import unescaped
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 from airflow_provider_blockread.storage import Stores, uris

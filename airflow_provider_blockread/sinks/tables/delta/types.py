@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from deltalake import Field, Schema
 
-from airflow_provider_blockread.sinks.columnar.plain import holds, nullable
+from airflow_provider_blockread.sinks.plain import holds, nullable
 
 
 def schema_of(schema: pa.Schema) -> Schema:

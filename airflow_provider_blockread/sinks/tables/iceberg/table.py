@@ -29,9 +29,9 @@ from pyiceberg.types import IcebergType
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.exchange.model import FieldIds
 from airflow_provider_blockread.options import IcebergSink
-from airflow_provider_blockread.sinks.columnar.plain import nullable
 from airflow_provider_blockread.sinks.evolution import Comparison, Evolution
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
+from airflow_provider_blockread.sinks.plain import nullable
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.iceberg.commit import (

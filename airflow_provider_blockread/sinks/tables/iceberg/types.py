@@ -8,7 +8,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import DecimalType, IcebergType
 
 from airflow_provider_blockread.sinks.columnar.field_ids import without_ids
-from airflow_provider_blockread.sinks.columnar.plain import holds
+from airflow_provider_blockread.sinks.plain import holds
 
 
 def fits(field: pa.Field, table: Schema, of_table: IcebergType) -> bool:

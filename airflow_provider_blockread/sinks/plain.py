@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
-
-from airflow_provider_blockread.sinks.columnar.field_ids import every_field
 
 _PLAIN: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.DataType], pa.DataType]], ...] = (
     (pa.types.is_timestamp, lambda kind: pa.timestamp("us", kind.tz)),
@@ -48,3 +46,16 @@ def holds(table: pa.DataType, rows: pa.DataType) -> bool:
         return False
     pairs = zip(*(every_field(pa.schema([("", kind)])) for kind in (table, rows)), strict=True)
     return all(ours.nullable or not theirs.nullable for ours, theirs in pairs)
+
+
+def every_field(fields: Iterator[pa.Field] | pa.Schema) -> Iterator[pa.Field]:
+    """Yield all fields, each before those inside its type."""
+    for field in fields:
+        yield field
+        kind = field.type
+        if pa.types.is_struct(kind):
+            yield from every_field(iter(kind))
+        elif pa.types.is_map(kind):
+            yield from every_field(iter((kind.key_field, kind.item_field)))
+        elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            yield from every_field(iter((kind.value_field,)))
