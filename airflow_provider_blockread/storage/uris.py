@@ -18,6 +18,7 @@ _ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
 _SECRET = re.compile(  # signatures of object stores, and tokens
     r"([?&])(sig|signature|x-amz-signature|x-goog-signature|token|access_token)=[^&]*", re.IGNORECASE
 )
+_USER = re.compile(r"(:/{1,2})[^/@\s]*:[^/@\s]*@")
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _LOCAL = "file://"
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://.*)?::[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
@@ -43,6 +44,9 @@ def canonical(uri: str) -> str:
     match = _URI.fullmatch(uri)
     if match is None or "::" in uri:
         _check_form(uri)
+    if match is None and _URI.fullmatch(uri.lstrip()):
+        msg = f"{_shown(uri)!r} begins with a blank, so it would be a local path; remove the blank"
+        raise OptionsError(msg)
     name = match[1].lower() if match else "file"
     name = ALIASES.get(name, name)
     if match is None or name == "file":
@@ -55,8 +59,13 @@ def _is_normal(path: str) -> bool:
     return not (path[-1] == "/" or "//" in path or "/." in path or "::" in path or "\0" in path)
 
 
+def _shown(uri: str) -> str:
+    """Return a URI as an error may show it, without its secrets."""
+    return _USER.sub(r"\1...@", _SECRET.sub(r"\1\2=...", uri))
+
+
 def _check_form(uri: str) -> None:
-    uri = _SECRET.sub(r"\1\2=...", uri)
+    uri = _shown(uri)
     if _CHAINED.fullmatch(uri):
         msg = (
             f"{uri} is a chain of URLs, which cannot be read in blocks; name the inner place itself, and unpack an"
@@ -70,9 +79,13 @@ def _check_form(uri: str) -> None:
 
 def _local(uri: str, path: str | None) -> str:
     if path is None:  # no scheme: relative to where this runs
-        path = str(Path.cwd() / Path(uri).expanduser())
+        try:
+            path = str(Path.cwd() / Path(uri).expanduser())
+        except RuntimeError as error:
+            msg = f"{uri}: there is no user with this home folder; write the whole path, or ./{uri}"
+            raise OptionsError(msg) from error
     elif not path.startswith("/"):
-        msg = f"{uri} is not absolute; write file:///folder/name, or the plain path"
+        msg = f"{_shown(uri)} is not absolute; write file:///folder/name, or the plain path"
         raise OptionsError(msg)
     return f"{_LOCAL}/{os.path.normpath(path).lstrip('/')}"
 

@@ -11,7 +11,7 @@ from gcsfs.retry import HttpError
 
 from airflow_provider_blockread.errors import SourceError, TransientError
 from airflow_provider_blockread.storage.backends import google, s3
-from airflow_provider_blockread.storage.backends.shared.errors import as_error
+from airflow_provider_blockread.storage.backends.shared.errors import Fault, as_error, fault_of
 
 
 def failed(status: int) -> object:
@@ -49,3 +49,12 @@ def test_a_token_that_cannot_be_renewed_now_is_asked_for_again(message: str, kin
     with pytest.raises(HttpError) as caught:
         asyncio.run(google._once(system, "https://storage", {}))
     assert type(as_error("gs://bucket/key", caught.value)) is kind
+
+
+@pytest.mark.parametrize(("code", "status"), [("ConditionalRequestConflict", 409), ("BadDigest", 400)])
+def test_a_race_or_a_damaged_body_is_no_refusal(code: str, status: int) -> None:
+    """Another request for the same object was faster, or bytes were lost on the way: the next one may succeed."""
+    answer = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    fault = fault_of(ClientError(answer, "DeleteObject"))
+
+    assert fault == Fault(kind="failed", word=code)

@@ -51,7 +51,13 @@ WRITTEN = [
     Asked(["{in}", "--pattern", "re:"], "write one such as re:", {r"re:.*\.csv": ["{in}", "--pattern", r"re:.*\.txt"]}),
     Asked(["s3:/bucket/in"], "write s3:// with two slashes, or ./s3:/bucket/in for a local path",
           {"./s3:/bucket/in": ["./s3:/bucket/in"]}),
+    Asked([" file://{in}"], "begins with a blank, so it would be a local path; remove the blank",
+          {"remove the blank": ["file://{in}"]}),
+    Asked(["~nobody-of-this-name/in"], "there is no user with this home folder; write the whole path, or ./~nobody",
+          {"the whole path": ["{in}"]}),
     Asked(["sftp://me:secret@host/in"], "put it into a connection", {}),
+    Asked(["sftp:/me:secret@host/in"], "write sftp:// with two slashes", {}),
+    Asked(["zip://a::sftp://me:secret@host/in"], "is a chain of URLs", {}),
 ]  # fmt: skip
 
 

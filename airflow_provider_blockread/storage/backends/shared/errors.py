@@ -37,7 +37,10 @@ _CODES: dict[Kind, frozenset[str]] = {
         " RequestThrottledException TooManyRequestsException BandwidthLimitExceeded"
         " ProvisionedThroughputExceededException"
     ),
-    "failed": _words("RequestTimeout RequestExpired InternalError OperationTimedOut OperationAborted"),
+    "failed": _words(
+        "RequestTimeout RequestExpired InternalError OperationTimedOut OperationAborted ConditionalRequestConflict"
+        " BadDigest XAmzContentSHA256Mismatch"
+    ),
 }
 _TYPES: dict[Kind, frozenset[str]] = {
     "missing": _words("SFTPNoSuchFile SFTPNoSuchPath ResourceNotFoundError"),
