@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from types import SimpleNamespace
 
 import pytest
@@ -10,8 +11,9 @@ from botocore.exceptions import ClientError
 from gcsfs.retry import HttpError
 
 from airflow_provider_blockread.errors import SourceError, TransientError
-from airflow_provider_blockread.storage.backends import google, s3
+from airflow_provider_blockread.storage.backends import google, hdfs, s3
 from airflow_provider_blockread.storage.backends.shared.errors import Fault, as_error, fault_of
+from airflow_provider_blockread.storage.stores import Stores
 
 
 def failed(status: int) -> object:
@@ -58,3 +60,12 @@ def test_a_race_or_a_damaged_body_is_no_refusal(code: str, status: int) -> None:
     fault = fault_of(ClientError(answer, "DeleteObject"))
 
     assert fault == Fault(kind="failed", word=code)
+
+
+def test_a_name_node_that_keeps_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It accepts the connection, and a request ends all the same."""
+    monkeypatch.setattr(hdfs, "_SILENCE_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        uri = f"webhdfs://127.0.0.1:{server.getsockname()[1]}/in/a.txt"
+        with pytest.raises(TransientError, match=r"ReadTimeout"):
+            Stores().stat(uri)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from airflow_provider_blockread.storage.backends.shared.pages import Page, Pages
 
 _BATCH = "LISTSTATUS_BATCH"
 _BLOCK = 128 * 2**20  # Hadoop's own default
+_SILENCE_S = 120.0  # for which a server may keep a request waiting
 
 
 class HdfsStore(FsspecStore):
@@ -53,8 +55,10 @@ class WebHdfsStore(HdfsStore):
     """HDFS over HTTP. The name node redirects to data nodes, which do not get its credentials."""
 
     def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
-        """Return the file system, whose session sends its credentials only to the name node."""
+        """Return the file system, whose session sends credentials only to the name node, and ends silent requests."""
         system = super().connect(uri, named, options)
+        if not isinstance(system.session.request, partial):  # fsspec would wait for a silent server forever
+            system.session.request = partial(system.session.request, timeout=_SILENCE_S)
         if system.session.auth is not None and not isinstance(system.session.auth, _OwnOrigin):
             system.session.auth = _OwnOrigin(system.session.auth, system.url)
         return system
