@@ -58,21 +58,6 @@ def test_any_other_error_fails_the_job(engine: Engine) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("own", ["7", None])
-def test_the_partitions_of_the_user(connect_engine: connect.ConnectEngine, own: str | None) -> None:
-    """DataFrames have as many as the session's configuration says, after a run and after one that failed."""
-    conf = connect_engine.connected.conf
-    if own is not None:
-        conf.set(connect._PARTITIONS, own)
-    _run(connect_engine, doubled, range(3), title="doubling")
-    assert conf.get(connect._PARTITIONS, None) == own
-    with pytest.raises(SparkJobError):
-        _run(connect_engine, divides, [1, 0], title="dividing")
-    assert conf.get(connect._PARTITIONS, None) == own
-    conf.unset(connect._PARTITIONS)
-
-
 def test_a_run_that_is_cancelled(engine: Engine, tmp_path: Path) -> None:
     """It ends with an error, from another thread; the next run is not touched."""
     folder = tmp_path / "working"
