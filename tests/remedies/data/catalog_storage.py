@@ -244,16 +244,17 @@ STORAGE_SIDE: list[Entry] = [
         "restore it, or leave it out",
         f"{SOURCES}::test_a_file_of_a_list_is_read_when_restored_or_its_folder_is_a_root",
     ),
-    Remedy("storage/uris.py", "names no place", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
-    Remedy(
-        "storage/uris.py", "begins with a blank", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"
+    *(
+        Remedy("storage/uris.py", text, f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says")
+        for text in (
+            "names no place",
+            "chain of URLs",
+            "is not a URI",
+            "is not absolute",
+            "with a blank",
+            "no user with",
+        )
     ),
-    Remedy(
-        "storage/uris.py", "no user with this", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"
-    ),
-    Remedy("storage/uris.py", "chain of URLs", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
-    Remedy("storage/uris.py", "is not a URI", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
-    Remedy("storage/uris.py", "is not absolute", f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"),
     Remedy(
         "storage/uris.py",
         "contains a password",

@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread import __version__
+from airflow_provider_blockread.errors import SparkJobError
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import DataFrameFunction, SparkJob
+from airflow_provider_blockread.spark.engines import connect
 from airflow_provider_blockread.spark.engines.session import session_id
 from airflow_provider_blockread.spark.remote import ConnectSubmitter
 from tests.pipeline.make import Pipe
+from tests.spark.engines.engine_tasks import divides, doubled, one_block
 from tests.spark.engines.modules import MODULES
 from tests.spark.engines.server import ConnectServer
 
@@ -75,3 +78,17 @@ def test_a_session_of_several_groups(pipe: Pipe, server: ConnectServer, sent: Co
     tags = Counter(tag for event in server.happened("OperationStarted", session) for tag in event["sparkSessionTags"])
     assert sorted(tags) == names
     assert sent == SENT
+
+
+@pytest.mark.parametrize("own", ["7", None])
+def test_the_partitions_of_the_user(connect_engine: connect.ConnectEngine, own: str | None) -> None:
+    """As many as the session's configuration says, after a run and after one that failed."""
+    conf = connect_engine.connected.conf
+    if own is not None:
+        conf.set(connect._PARTITIONS, own)
+    connect_engine.run(doubled, range(3), title="doubling", report=lambda _: None, measure=one_block)
+    assert conf.get(connect._PARTITIONS, None) == own
+    with pytest.raises(SparkJobError):
+        connect_engine.run(divides, [1, 0], title="dividing", report=lambda _: None, measure=one_block)
+    assert conf.get(connect._PARTITIONS, None) == own
+    conf.unset(connect._PARTITIONS)
