@@ -8,6 +8,9 @@ WEB = "tests/remedies/data/test_web.py"
 SOURCES = "tests/remedies/data/test_sources.py"
 STORES = "tests/remedies/data/test_stores.py"
 
+_TEXTS = ("names no place", "chain of URLs", "is not a URI", "is not absolute", "with a blank", "no user with")
+_FOUND = f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says"
+_WRITTEN = [Remedy("storage/uris.py", text, _FOUND) for text in _TEXTS]
 STORAGE_SIDE: list[Entry] = [
     Remedy(
         "storage/backends/registry.py",
@@ -17,7 +20,7 @@ STORAGE_SIDE: list[Entry] = [
     Remedy(
         "storage/backends/shared/errors.py",
         "no file can have this path",
-        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+        _FOUND,
     ),
     Remedy(
         "storage/backends/shared/errors.py",
@@ -42,12 +45,12 @@ STORAGE_SIDE: list[Entry] = [
     Remedy(
         "storage/listing/globs.py",
         "*.csv or **/*.json",
-        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+        _FOUND,
     ),
     Remedy(
         "storage/listing/globs.py",
         "from low to high",
-        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+        _FOUND,
     ),
     Remedy(
         "storage/listing/held_back.py",
@@ -67,7 +70,7 @@ STORAGE_SIDE: list[Entry] = [
     Remedy(
         "storage/listing/files.py",
         "neither a folder nor a file",
-        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+        _FOUND,
     ),
     Remedy(
         "storage/backends/shared/objects.py", "name the one above it", f"{STORES}::test_a_root_with_a_name_is_listed"
@@ -123,17 +126,17 @@ STORAGE_SIDE: list[Entry] = [
     Remedy(
         "storage/listing/regexes.py",
         "write a glob without",
-        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+        _FOUND,
     ),
     Remedy(
         "storage/listing/regexes.py",
         "without an expression",
-        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+        _FOUND,
     ),
     Remedy(
         "storage/backends/disk_calls.py",
         "a pipe, a socket or a device",
-        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+        _FOUND,
     ),
     Remedy(
         "storage/backends/shared/base.py",
@@ -194,7 +197,7 @@ STORAGE_SIDE: list[Entry] = [
     Remedy(
         "storage/backends/registry.py",
         "the scheme is unknown",
-        f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says",
+        _FOUND,
     ),
     Remedy(
         "storage/backends/registry.py", "options do not fit", f"{STORES}::test_options_that_do_not_fit_are_corrected"
@@ -244,17 +247,7 @@ STORAGE_SIDE: list[Entry] = [
         "restore it, or leave it out",
         f"{SOURCES}::test_a_file_of_a_list_is_read_when_restored_or_its_folder_is_a_root",
     ),
-    *(
-        Remedy("storage/uris.py", text, f"{SOURCES}::test_a_source_is_found_when_written_as_the_message_says")
-        for text in (
-            "names no place",
-            "chain of URLs",
-            "is not a URI",
-            "is not absolute",
-            "with a blank",
-            "no user with",
-        )
-    ),
+    *_WRITTEN,
     Remedy(
         "storage/uris.py",
         "contains a password",
