@@ -31,6 +31,7 @@ def connect_server(job: SparkJob) -> Server | None:
 
     Raises:
         OptionsError: when the connection does not name a server.
+        TransientError: when Airflow could not look the connection up.
     """
     if job.remote is not None:
         return Server(job.remote)

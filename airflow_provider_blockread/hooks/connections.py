@@ -57,8 +57,8 @@ def _require_absent(conn_id: str) -> None:
         answer = supervisor.send(GetConnection(conn_id=conn_id))
     except AirflowRuntimeError as error:
         answer = error.error
-    except OSError as error:
-        raise _unknown(conn_id, str(error)) from error
+    except (OSError, EOFError) as error:  # there is no supervisor any more
+        raise _unknown(conn_id, type(error).__name__) from error
     if isinstance(answer, ErrorResponse) and answer.error is ErrorType.CONNECTION_NOT_FOUND:
         return
     raise _unknown(conn_id, answer.error.value if isinstance(answer, ErrorResponse) else "it is there now")

@@ -58,6 +58,7 @@ class LedgerHook(BaseHook):
                 on several hosts.
             LedgerSchemaError: when the schema is not the one of this package.
             LedgerUnavailableError: when the database cannot be reached.
+            TransientError: when Airflow could not look the connection up.
         """
         from airflow_provider_blockread.ledger.opening import open_ledger  # noqa: PLC0415 - not at every DAG parse
 
@@ -71,6 +72,7 @@ class LedgerHook(BaseHook):
 
         Raises:
             OptionsError: when the connection is missing or unusable, or no connection is named although one is needed.
+            TransientError: when Airflow could not look the connection up.
         """
         connection = None
         if not self._forgets:

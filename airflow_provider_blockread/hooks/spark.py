@@ -201,6 +201,7 @@ def spark_connection(job: SparkJob) -> Connection:
 
     Raises:
         OptionsError: when the named connection does not exist.
+        TransientError: when Airflow could not look the connection up.
     """
     found = find_connection(job.conn_id)
     if found is None:

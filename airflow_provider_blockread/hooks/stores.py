@@ -24,6 +24,7 @@ def credentials_for(source: FileSource | None, sink: Sink | None, listed: FileLi
 
     Raises:
         OptionsError: when a connection is missing, or its type is not that of a store.
+        TransientError: when Airflow could not look the connection up.
     """
     named = _named(source, sink, listed)
     # Each connection is resolved only once, since assuming a role calls a service.
@@ -36,6 +37,7 @@ def access_of(sink: Sink | None) -> dict[str, dict[str, str]]:
 
     Raises:
         OptionsError: when the connection is missing.
+        TransientError: when Airflow could not look the connection up.
     """
     conn_id = None if sink is None else sink.access_conn_id
     return {} if conn_id is None else {conn_id: access_by(connection_of(conn_id))}
@@ -45,7 +47,7 @@ async def aaccess_of(sink: Sink | None) -> dict[str, dict[str, str]]:
     """Return the same as `access_of`, for triggers: without blocking the event loop.
 
     Raises:
-        OptionsError: as `access_of`.
+        OptionsError, TransientError: as `access_of`.
     """
     conn_id = None if sink is None else sink.access_conn_id
     return {} if conn_id is None else {conn_id: access_by(await aconnection(conn_id))}
@@ -66,7 +68,7 @@ async def acredentials_for(source: FileSource | None, sink: Sink | None = None) 
     """Return the same as `credentials_for`, for triggers: without blocking the event loop.
 
     Raises:
-        OptionsError: as `credentials_for`.
+        OptionsError, TransientError: as `credentials_for`.
     """
     named = _named(source, sink)
     found = {conn_id: await aconnection(conn_id) for conn_id in {conn_id for _, conn_id in named}}
@@ -80,6 +82,7 @@ async def aconnection(conn_id: str) -> Connection:
 
     Raises:
         OptionsError: when it does not exist.
+        TransientError: when Airflow could not look the connection up.
     """
     return _required(conn_id, await afind_connection(conn_id))
 
@@ -140,6 +143,7 @@ def connection_of(conn_id: str) -> Connection:
 
     Raises:
         OptionsError: when it does not exist.
+        TransientError: when Airflow could not look the connection up.
     """
     return _required(conn_id, find_connection(conn_id))
 

@@ -175,9 +175,8 @@ def _choose_again(
     left = without_plan(env, window, latest, found.newer)
     if left:
         _require_replayable(env, request, options, window, latest)
-    if (
-        left and latest.state == "publishing"
-    ):  # its successor keeps its run and clear, so that a retry counts as cleared
+    if left and latest.state == "publishing":
+        # Its successor keeps its run and clear, so that a retry still counts as cleared.
         asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
         latest = replace_lost(env.ledger, latest, **asked)
     for version in left:
