@@ -79,12 +79,11 @@ def prepare_upgrade(engine: Engine) -> None:
         return
     connection = engine.raw_connection()
     try:
-        cursor = connection.cursor()
-        # Two processes that create the file at once would collide here, since the switch does not wait for a lock.
-        cursor.execute("BEGIN IMMEDIATE")
-        cursor.execute("COMMIT")
-        cursor.execute("PRAGMA journal_mode = WAL")
-        cursor.close()
+        raw: Any = connection.driver_connection
+        deadline = time.monotonic() + _BUSY_TIMEOUT_S
+        # SQLite's own timeout does not apply to the switch, which fails at once while another process writes.
+        while not _executed(raw, "PRAGMA journal_mode = WAL", deadline):
+            time.sleep(_TURN_S)
     finally:
         connection.close()
 
@@ -195,15 +194,15 @@ def _begin_sqlite(connection: Connection) -> None:
     deadline = time.monotonic() + _BUSY_TIMEOUT_S
     raw.execute(f"PRAGMA busy_timeout = {_POLL_MS}")
     try:
-        while not _begun(raw, deadline):
+        while not _executed(raw, "BEGIN IMMEDIATE", deadline):
             pass
     finally:
         raw.execute(_SQLITE_SETTINGS[0])
 
 
-def _begun(raw: sqlite3.Connection, deadline: float) -> bool:
+def _executed(raw: sqlite3.Connection, statement: str, deadline: float) -> bool:
     try:
-        raw.execute("BEGIN IMMEDIATE")
+        raw.execute(statement)
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
             raise

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pickle
+import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +53,31 @@ print(ledger.uuid)
 
     assert [process.returncode for process in started] == [0] * 4
     assert len(set(printed)) == 1
+
+
+def test_an_upgrade_waits_for_another_one_that_is_a_step_ahead(tmp_path: Path) -> None:
+    """SQLite refuses at once to switch to its write-ahead log while another process writes to the file."""
+    file = tmp_path / "ledger.db"
+    ahead = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
+    release = threading.Timer(0.3, ahead.execute, ["COMMIT"])
+    ledger = Ledger(f"sqlite:///{file}")
+
+    def begin(statement: str) -> None:
+        if "journal_mode" in statement and not release.ident:
+            ahead.execute("BEGIN IMMEDIATE")
+            release.start()
+
+    @event.listens_for(ledger._live_engine(), "connect")
+    def _watch(connection: sqlite3.Connection, _record: object) -> None:
+        connection.set_trace_callback(begin)
+
+    ledger.upgrade()
+
+    assert release.ident, "nothing was in the way"
+    assert ledger.uuid
+    ledger.close()
+    release.join()
+    ahead.close()
 
 
 def test_a_ledger_that_was_not_created_says_so(url: str) -> None:
