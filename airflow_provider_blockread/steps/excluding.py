@@ -19,6 +19,7 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.windows.exclusions import (
+    InPlan,
     check_exclusion,
     exclude_file,
     excluded_files,
@@ -32,7 +33,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 )
 from airflow_provider_blockread.ledger.windows.parts import windows_behind
 from airflow_provider_blockread.ledger.windows.progress import window_progress
-from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.ledger.windows.queries import get_window, list_parts
 from airflow_provider_blockread.ledger.windows.selection import window_files
 from airflow_provider_blockread.options import GenerationOptions, Policies
 from airflow_provider_blockread.steps.intent import Intent, window_intent
@@ -61,7 +62,7 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
         StateError: as `exclude` does.
     """
     file, groups = _find(env, window, path)
-    number, replaces = check_exclusion(env.ledger, window.id, path)
+    number, replaces = check_exclusion(env.ledger, window.id, path, planned=file)
     behind = windows_behind(env.ledger, window.id, path)
     if behind:
         msg = (
@@ -89,8 +90,8 @@ def exclude(env: Environment, window: Window, path: str, *, reason: str, who: st
         StateError: when the window is not open, or is published and not being rebuilt; or when it reads a part of the
             file, and is published or another window continues after it.
     """
-    _, groups = _find(env, window, path)
-    _, again = exclude_file(env.ledger, window.id, path, reason=reason, who=who, groups=groups)
+    file, groups = _find(env, window, path)
+    _, again = exclude_file(env.ledger, window.id, path, reason=reason, who=who, plan=InPlan(groups, file))
     env.observer.log(f"{path} is excluded from window {window.id}{_read_again(again)}")
     return Excluded(window=window.id, path=path, reason=reason, groups=tuple(again))
 
@@ -162,7 +163,7 @@ def excluded_by_policy(
     if reason is None or rules[reason] != "exclude":
         return False
     if published_generation(env.ledger, window.id) is not None:
-        raise _ERRORS[reason](_kept(window, error.path, reason), path=error.path) from error
+        raise _ERRORS[reason](_kept(env, window, error.path, reason), path=error.path) from error
     known = set(excluded_files(env.ledger, window.id))
     group = (block for block in env.blocks(window, group=failed.group) if block.file not in known)
     for path, why in _unlike_planned(env, window, group):
@@ -184,15 +185,19 @@ def _tell(env: Environment, window: Window, found: Mapping[str, str]) -> None:
         env.observer.warn(f"and so are {len(found) - _SHOWN:,} more")
 
 
-def _kept(window: Window, path: str, reason: str) -> str:
-    newer = (
-        f"; or read what is there now with `blockread reprocess --window {window.id}`" if reason == "changed" else ""
-    )
+def _kept(env: Environment, window: Window, path: str, reason: str) -> str:
+    verifies = latest_generation(env.ledger, window.id).mode == "verify"
+    in_part = path in {part.path for part in list_parts(env.ledger, window.id)}
+    newer = leave = ""
+    if reason == "changed" and not in_part:
+        newer = f"; or read what is there now with `blockread reprocess --window {window.id}`"
+    if not (verifies or in_part):
+        command = f"`blockread windows exclude {window.id} {shell_word(path)} --reason {reason}`"
+        leave = f" or leave it out with {command} and retry;"
     return (
         f"{path} is {reason}, and window {window.id} is published with its records, which no policy removes: restore"
-        f" it and retry{newer}; or leave it out with"
-        f" `blockread windows exclude {window.id} {shell_word(path)} --reason {reason}` and retry; or give this rebuild"
-        f" up with `blockread windows abandon {window.id}`, and what is published stays"
+        f" it and retry{newer};{leave} or give this {'verification' if verifies else 'rebuild'} up with"
+        f" `blockread windows abandon {window.id}`, and what is published stays"
     )
 
 
@@ -202,7 +207,7 @@ def _exclude(env: Environment, window: Window, found: Mapping[str, str], who: st
         if block.version.path in groups:
             groups[block.version.path].add(block.group)
     for path, holders in groups.items():
-        exclude_file(env.ledger, window.id, path, reason=found[path], who=who, groups=sorted(holders))
+        exclude_file(env.ledger, window.id, path, reason=found[path], who=who, plan=InPlan(sorted(holders)))
 
 
 def _unlike_planned(env: Environment, window: Window, blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:

@@ -249,10 +249,12 @@ def _move_files(ledger: Ledger, window_id: str, *, keep_cleanings: bool) -> int:
         lock_feed_of(connection, window_id)  # so that a listing sees each file in one of the tables
         if not _is_being_pruned(connection, window_id):
             return 0
-        batch = list(connection.scalars(select(files.c.id).where(*taken).limit(BATCH_FILES).with_for_update()))
+        states = select(files.c.id, files.c.state).where(*taken).limit(BATCH_FILES).with_for_update()
+        batch = {row.id: row.state for row in connection.execute(states)}
         copy = select(*(files.c[name] for name in _TAKEN_COLUMNS)).where(files.c.id.in_(batch))
         connection.execute(insert_or_ignore(connection, taken_files).from_select(_TAKEN_COLUMNS, copy))
         connection.execute(files.delete().where(files.c.id.in_(batch)))
-        if not keep_cleanings:
-            connection.execute(cleanings.delete().where(cleanings.c.file_id.in_(batch)))
+        # A replaced file is needed by no read, which could not tell this any longer.
+        over = [file for file, state in batch.items() if not keep_cleanings or state == "replaced"]
+        connection.execute(cleanings.delete().where(cleanings.c.file_id.in_(over)))
         return len(batch)

@@ -222,11 +222,12 @@ def _generations(connection: Connection, window_id: str, *, lock: bool) -> list[
 
 
 def _refuse_shown(connection: Connection, window_id: str, *, lock: bool = False) -> None:
-    for row in _generations(connection, window_id, lock=lock):
-        if row.state in SHOWN_STATES:
-            what = "published" if row.state == "published" else "half published"
-            msg = f"window {window_id} is {what}; undo it with `blockread windows undo {window_id}`"
-            raise StateError(msg)
+    shown = [row for row in _generations(connection, window_id, lock=lock) if row.state in SHOWN_STATES]
+    if shown:
+        what = "published" if shown[0].state == "published" else "half published"
+        way = f"undo it with `blockread windows undo {window_id}`" if len(shown) == 1 else "repeat what began it"
+        msg = f"window {window_id} is {what}; {way}"
+        raise StateError(msg)
 
 
 def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime, *, lock: bool = False) -> None:
@@ -235,11 +236,10 @@ def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime
         msg = f"nothing of window {window_id} is published; use `blockread windows abandon {window_id}`"
         raise StateError(msg)
     for row in rows:
-        beat = row.publish_heartbeat_at
-        if row.state in UNFINISHED_STATES and is_live(row.publish_owner, beat, now):
+        if row.state in UNFINISHED_STATES and is_live(row.publish_owner, row.publish_heartbeat_at, now):
             msg = (
                 f"window {window_id}: {row.publish_owner} is publishing generation {row.number}, last heartbeat"
-                f" {age(beat, now)}; wait for it, or stop it and retry when its heartbeat is stale"
+                f" {age(row.publish_heartbeat_at, now)}; wait for it, or stop it and retry when its heartbeat is stale"
             )
             raise OwnedError(msg)
 

@@ -25,8 +25,18 @@ from airflow_provider_blockread.ledger.windows.parts import leave_part_out
 _REASON_STATES = ("missing", "changed")
 
 
+class InPlan(NamedTuple):
+    """What a window's plan has of a file: the groups with its blocks, and its id, or None."""
+
+    groups: Sequence[int] = ()
+    id: int | None = None  # of a window that was pruned, the ledger itself no longer knows it
+
+
+_UNKNOWN = InPlan()
+
+
 def exclude_file(
-    ledger: Ledger, window_id: str, path: str, *, reason: str, who: str, groups: Sequence[int] = ()
+    ledger: Ledger, window_id: str, path: str, *, reason: str, who: str, plan: InPlan = _UNKNOWN
 ) -> tuple[int, list[int]]:
     """Leave a file out of an unpublished generation; return its id and the groups that must be read again.
 
@@ -43,7 +53,7 @@ def exclude_file(
         path: the file's canonical path.
         reason: `missing` or `changed` (the file waits to be read by a later window), or any other text (it does not).
         who: a user or task.
-        groups: numbers of the groups with blocks of the file.
+        plan: what the window's plan has of the file.
 
     Raises:
         SourceError: when the window does not hold the file.
@@ -52,7 +62,7 @@ def exclude_file(
     """
     state = reason if reason in _REASON_STATES else "excluded"
     with ledger.writing() as connection:
-        generation, replaces, file_id = _leaving_out(connection, window_id, path)
+        generation, replaces, file_id = _leaving_out(connection, window_id, path, plan.id)
         mine = or_(exclusions.c.generation.is_(None), exclusions.c.generation == generation)
         known = (exclusions.c.window_id == window_id, exclusions.c.file_id == file_id, mine)
         if connection.scalar(select(exclusions.c.file_id).where(*known)) is not None:
@@ -65,10 +75,10 @@ def exclude_file(
             connection.execute(files.update().where(*held).values(state=state))
             leave_part_out(connection, window_id, file_id, state=state)
         reopen_generation(connection, window_id, generation)
-        return file_id, _reset(connection, window_id, generation, groups)
+        return file_id, _reset(connection, window_id, generation, plan.groups)
 
 
-def check_exclusion(ledger: Ledger, window_id: str, path: str) -> tuple[int, bool]:
+def check_exclusion(ledger: Ledger, window_id: str, path: str, *, planned: int | None = None) -> tuple[int, bool]:
     """Return the generation from which a file can be excluded now, and whether it replaces a published one.
 
     Raises:
@@ -76,7 +86,7 @@ def check_exclusion(ledger: Ledger, window_id: str, path: str) -> tuple[int, boo
         StateError: as `exclude_file` does, except if another window continues after this one.
     """
     with ledger.reading() as connection:
-        return _leaving_out(connection, window_id, path)[:2]
+        return _leaving_out(connection, window_id, path, planned)[:2]
 
 
 def excluded_files(ledger: Ledger, window_id: str, generation: int | None = None) -> list[int]:
@@ -133,9 +143,9 @@ def settle_exclusions(connection: Connection, held: Publication) -> None:
     connection.execute(exclusions.update().where(own).values(generation=None))
 
 
-def _leaving_out(connection: Connection, window_id: str, path: str) -> tuple[int, bool, int]:
+def _leaving_out(connection: Connection, window_id: str, path: str, planned: int | None) -> tuple[int, bool, int]:
     generation, replaces = _unpublished(connection, window_id)
-    file_id = _file(connection, window_id, path)
+    file_id = _file(connection, window_id, path, planned)
     if replaces:
         _refuse_part(connection, window_id, file_id)
     return generation, replaces, file_id
@@ -178,7 +188,7 @@ def _refuse_part(connection: Connection, window_id: str, file_id: int) -> None:
         raise StateError(msg)
 
 
-def _file(connection: Connection, window_id: str, path: str) -> int:
+def _file(connection: Connection, window_id: str, path: str, planned: int | None) -> int:
     mine = (files.c.feed_id == windows.c.feed_id, files.c.path_digest == path_digest(path))
     in_parts = select(parts.c.file_id).where(parts.c.window_id == window_id)
     holds = or_(files.c.window_id == windows.c.id, files.c.id.in_(in_parts))
@@ -193,7 +203,7 @@ def _file(connection: Connection, window_id: str, path: str) -> int:
         raise StateError(msg)
     if not found:
         excluded = (exclusions.c.window_id == window_id, exclusions.c.path == path)
-        known = connection.scalar(select(exclusions.c.file_id).where(*excluded))
+        known = connection.scalar(select(exclusions.c.file_id).where(*excluded)) or planned
         if known is None:
             feed = connection.scalar(select(feeds.c.name).join(windows).where(windows.c.id == window_id))
             msg = (

@@ -174,10 +174,11 @@ def lock_unfinished(connection: Connection, window_id: str, *, lost: int | None 
     return window
 
 
-def give_up_generation(ledger: Ledger, window_id: str, *, who: str) -> Generation | None:
+def give_up_generation(ledger: Ledger, window_id: str, *, lost: int | None = None, who: str) -> Generation | None:
     """Supersede the generation that would replace the window's published one, and return it, or None without one.
 
-    Its attempts are fenced, and what is published stays. `who` is recorded.
+    Its attempts are fenced, and what is published stays. `who` is recorded. A generation that is being published can
+    only be completed, unless it is the `lost` one, of which the caller removes what was published.
 
     Raises:
         StateError: when it is half published, and can only be completed.
@@ -188,7 +189,7 @@ def give_up_generation(ledger: Ledger, window_id: str, *, who: str) -> Generatio
         begun, shown = lock_generation(connection, window_id, newest), published_row(connection, window_id)
         if shown is None or begun.state not in UNFINISHED_STATES:
             return None
-        if begun.state == "publishing":
+        if begun.state == "publishing" and begun.number != lost:
             msg = f"window {window_id}: generation {begun.number} is half published; repeat what began it"
             raise StateError(msg)
         give_back_versions(connection, window_id)

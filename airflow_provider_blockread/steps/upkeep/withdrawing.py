@@ -28,7 +28,7 @@ from airflow_provider_blockread.ledger.windows.parts import excluded_before
 from airflow_provider_blockread.ledger.windows.progress import group_progress, window_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
-from airflow_provider_blockread.steps.journal import published, remove_outputs, undo_incomplete
+from airflow_provider_blockread.steps.journal import Journal, published, remove_outputs, undo_incomplete
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
 
@@ -119,8 +119,9 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
     """
     begun = _rebuild_of(env, window)
     if begun is not None:
-        undo_incomplete(env, window)  # of a lost generation, which nothing else removes
-        given_up = give_up_generation(env.ledger, window.id, who=who)
+        lost = begun.number if begun.state == "publishing" else None
+        given_up = give_up_generation(env.ledger, window.id, lost=lost, who=who)
+        undo_incomplete(env, window)  # also of earlier generations that were lost, which nothing else removes
         if given_up is not None or begun.state == "superseded":  # else it was just published
             env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
             return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
@@ -131,7 +132,11 @@ def _rebuild_of(env: Environment, window: Window) -> Generation | None:
     """Return the generation of a rebuild of the published one, if it can be given up or has been, or None."""
     shown = published_generation(env.ledger, window.id) if window.state == "open" else None
     newest = list_generations(env.ledger, window.id)[-1:]
-    return next((g for g in newest if shown is not None and g.number > shown.number and g.state in _GIVEN_UP), None)
+    begun = next((found for found in newest if shown is not None and found.number > shown.number), None)
+    if begun is None or begun.state in _GIVEN_UP:
+        return begun
+    cannot_end = begun.state == "publishing" and bool(Journal(env, window, begun).hindrance())
+    return begun if cannot_end else None
 
 
 def undo(env: Environment, window: Window, *, files: str | None = None, who: str) -> Withdrawn:

@@ -13,7 +13,7 @@ from airflow.sdk import DAG
 from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.ledger.model import GroupRef
 from airflow_provider_blockread.ledger.overview.windows import list_windows
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.groups import claim_group
 from airflow_provider_blockread.options import Csv, FileSource, ParquetSink, Policies, SparkJob, Splitting
@@ -160,7 +160,7 @@ def test_what_retrying_cannot_help_fails_at_once(
         run = runs.start(dag)
     ledger = LedgerHook().get_conn()
     (found,) = list_windows(ledger, f"{dag.dag_id}.logs")
-    exclude_file(ledger, found.window.id, f"file://{landing}/b.log", reason="not ours", who="me", groups=[1])
+    exclude_file(ledger, found.window.id, f"file://{landing}/b.log", reason="not ours", who="me", plan=InPlan([1]))
     before = tries(run, "logs.commit")
     run = runs.clear(dag, run, ["logs.commit"])
     assert (runs.states(run)["logs.commit"], tries(run, "logs.commit")) == ("failed", before + 1)

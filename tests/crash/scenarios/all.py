@@ -7,7 +7,7 @@ from collections.abc import Callable
 from deltalake import DeltaTable
 
 from airflow_provider_blockread.errors import ProofError, RecordError
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.ledger.windows.generations import get_generation
 from airflow_provider_blockread.options import SINKS, ArrowFunction, AsRead, Selection
 from airflow_provider_blockread.options.plan import Limits
@@ -81,7 +81,8 @@ def _excluding_by_hand(clear_number: int) -> Callable[[Doomed, Tasks], None]:
         if ref.status == "read" and get_generation(pipe.env.ledger, ref.window, ref.generation).state == "reading":
             path, groups = pipe.uri("b.csv"), range(ref.groups)
             tasks.once(
-                "exclude", lambda: exclude_file(pipe.env.ledger, ref.window, path, reason="x", who="me", groups=groups)
+                "exclude",
+                lambda: exclude_file(pipe.env.ledger, ref.window, path, reason="x", who="me", plan=InPlan(groups)),
             )
         tasks.read(pipe, ref, clear_number=clear_number, again=" again")
         pipe.commit(ref)

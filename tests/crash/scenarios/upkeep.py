@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from airflow_provider_blockread.errors import ConflictError
 from airflow_provider_blockread.ledger.model import Window
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.options.plan import Limits
@@ -90,7 +90,7 @@ def _giving_up(pipe: Doomed, tasks: Tasks) -> None:
 def _half_rebuilt(pipe: Doomed) -> None:
     _published_at_once(pipe)
     ref = pipe.plan(clear_number=1)
-    exclude_file(pipe.env.ledger, ref.window, pipe.uri("b.csv"), reason="x", who="me", groups=range(ref.groups))
+    exclude_file(pipe.env.ledger, ref.window, pipe.uri("b.csv"), reason="x", who="me", plan=InPlan(range(ref.groups)))
     pipe.read(ref, clear_number=1, groups=[0])
 
 

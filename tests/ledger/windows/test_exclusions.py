@@ -15,7 +15,7 @@ from airflow_provider_blockread.ledger.schema.tables import exclusions
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows import exclusions as exclusions_of
 from airflow_provider_blockread.ledger.windows import publishing
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file, excluded_files
+from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file, excluded_files
 from airflow_provider_blockread.ledger.windows.generations import (
     give_up_generation,
     latest_generation,
@@ -37,7 +37,7 @@ def test_an_exclusion_is_recorded_and_told_to_readers(ledger: Ledger, reason: st
     """The file changes its state by the reason; who and why are kept; the next claim leaves it out."""
     window = open_window(ledger)
 
-    file_id, reset = exclude_file(ledger, window.id, PATH, reason=reason, who="me", groups=[0])
+    file_id, reset = exclude_file(ledger, window.id, PATH, reason=reason, who="me", plan=InPlan([0]))
 
     assert reset == []
     assert feed_counts(ledger, FEED) == {"planned": 1, state: 1}
@@ -54,7 +54,7 @@ def test_done_groups_are_read_again_and_the_proof_is_taken_back(ledger: Ledger) 
     held = committer(ledger, window)
     mark_proven(ledger, held, SUMS)
 
-    _, reset = exclude_file(ledger, window.id, PATH, reason="rotten", who="me", groups=[1])
+    _, reset = exclude_file(ledger, window.id, PATH, reason="rotten", who="me", plan=InPlan([1]))
 
     assert reset == [1]
     groups = list_groups(ledger, window.id, 1)
@@ -71,7 +71,7 @@ def test_a_running_group_goes_on(ledger: Ledger) -> None:
     window = open_window(ledger)
     held = claim(ledger, ref(window))
 
-    exclude_file(ledger, window.id, PATH, reason="missing", who="reader", groups=[0])
+    exclude_file(ledger, window.id, PATH, reason="missing", who="reader", plan=InPlan([0]))
 
     complete_group(ledger, held, outcome(held.ref))
     assert list_groups(ledger, window.id, 1)[0].state == "done"
@@ -83,7 +83,10 @@ def test_excluding_twice_changes_nothing(ledger: Ledger) -> None:
     first = exclude_file(ledger, window.id, PATH, reason="rotten", who="me")
     read_all(ledger, window)
 
-    assert exclude_file(ledger, window.id, PATH, reason="missing", who="you", groups=[0, 1]) == (first[0], [])
+    assert exclude_file(ledger, window.id, PATH, reason="missing", who="you", plan=InPlan([0, 1])) == (
+        first[0],
+        [],
+    )
     assert {group.state for group in list_groups(ledger, window.id, 1)} == {"done"}
     assert feed_counts(ledger, FEED) == {"planned": 1, "excluded": 1}
 
@@ -187,7 +190,7 @@ def test_an_exclusion_beside_the_next_generation(ledger: Ledger, monkeypatch: py
     monkeypatch.setattr(exclusions_of, "_reset", slow)
     with ThreadPoolExecutor(2) as pool:
         late: Future[object] = Future()
-        first = pool.submit(exclude_file, ledger, window.id, PATH, reason="rotten", who="me", groups=[0])
+        first = pool.submit(exclude_file, ledger, window.id, PATH, reason="rotten", who="me", plan=InPlan([0]))
         assert inside.wait(30)
         started = pool.submit(start_generation, ledger, window.id, options={}, mode="write", clear_number=1)
         assert (started.result().number, len(first.result())) == (3, 2)

@@ -140,6 +140,22 @@ def test_staged_file_is_lost(here: Pipe, clear_number: int) -> None:
 
 
 @pytest.mark.slow
+def test_a_rebuild_that_lost_its_files_is_given_up(here: Pipe) -> None:
+    """What it has published already is taken back; until its files are lost, it can only be completed."""
+    _half(here, clear_number=1)
+    window = get_window(here.env.ledger, "w")
+    with pytest.raises(ConflictError, match="is half published; repeat what began it"):
+        abandon(here.env, window, who="me")
+    for path in here.work.glob("**/data/*"):
+        path.unlink()
+    with dying("remove_file", 0), pytest.raises(Died):
+        abandon(here.env, window, who="me")
+    abandon(here.env, window, who="me")
+
+    assert (here.state(), here.values()) == ("superseded", _ALL)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1])
 def test_taking_back_a_half_dies(here: Pipe, after: int) -> None:
     """A process that dies while a lost half is taken back leaves the rest to the next try."""

@@ -9,8 +9,10 @@ import pyarrow.compute as pc
 import pytest
 
 from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import SINKS, ArrowFunction
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange
+from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning
 from tests.pipeline.correcting import carry_out
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS
@@ -65,4 +67,30 @@ def test_a_rebuild_whose_rows_are_refused(tmp_path: Path, monkeypatch: pytest.Mo
     (done,) = carry_out(here, asked)
 
     assert (done.status, here.values()) == ("published", [1])
+    here.close()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_a_rebuild_that_is_refused_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """What was published before stays as it was, and is what the next clear replaces."""
+    options = {"log": True} if kind == "parquet" else {}
+    function = ArrowFunction(f"{__name__}:typed")
+    here = Pipe(folder=tmp_path, submitter=ReadHere(), kind=kind, function=function, sink_options=options)
+    for key in ("first", "w"):
+        here.put({f"{key}.txt": b"a\n"})
+        here.run(key)
+    with monkeypatch.context() as patched:
+        patched.setattr(f"{__name__}._KIND", pa.string())
+        with pytest.raises(ProofError, match="value"):
+            here.run(clear_number=1)
+    window = get_window(here.env.ledger, "w")
+    (line,) = propose_abandoning(here.env, window).lines()
+    assert "generation 2" in line
+    assert line.endswith("is given up; what is published stays, and so do its files")
+    for _ in range(2):
+        assert abandon(here.env, window, who="me").files_are == "done"
+
+    assert (here.state(), here.values()) == ("superseded", [1, 1])
+    done = here.run(clear_number=1)
+    assert (done.generation, here.values()) == (3, [1, 1])
     here.close()

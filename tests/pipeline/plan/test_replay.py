@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_blockread.errors import ConflictError, FileChangedError, FileMissingError, ProofError, RecordError
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.ledger.windows.queries import list_files
 from airflow_provider_blockread.options import CustomFormat, Delimited, Lines, Policies, Selection
 from airflow_provider_blockread.options.plan import Limits
@@ -213,7 +213,7 @@ def test_exclude_by_hand(here: Pipe) -> None:
     here.group_bytes = 6
     ref = here.plan()
     here.read(ref)
-    _, again = exclude_file(here.env.ledger, ref.window, here.uri("b.txt"), reason="not ours", who="me", groups=[0])
+    _, again = exclude_file(here.env.ledger, ref.window, here.uri("b.txt"), reason="x", who="me", plan=InPlan([0]))
     outcomes = here.read(ref)
     done = here.commit(ref)
 
@@ -235,7 +235,7 @@ class _ExcludesMeanwhile(ReadHere):
         if not self.excluded:
             self.excluded = True
             path, ledger = self.pipe.uri("b.txt"), self.pipe.env.ledger
-            exclude_file(ledger, self.window, path, reason="not ours", who="me", groups=[0])
+            exclude_file(ledger, self.window, path, reason="not ours", who="me", plan=InPlan([0]))
 
 
 def test_exclude_while_the_group_is_read(here: Pipe) -> None:

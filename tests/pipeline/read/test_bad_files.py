@@ -16,7 +16,7 @@ from airflow_provider_blockread.errors import (
     RecordError,
     SourceError,
 )
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.options import Fixed, Lines
 from airflow_provider_blockread.steps import WindowRef
 from airflow_provider_blockread.storage.stores import Stores
@@ -90,7 +90,7 @@ def test_file_deleted_between_plan_and_read(two: Pipe) -> None:
     two.plan()
     (two.source / "b.txt").unlink()
     ref = _fails(two, FileMissingError, r"b\.txt does not exist; restore it, or exclude it .*blockread windows exclude")
-    exclude_file(two.env.ledger, ref.window, two.uri("b.txt"), reason="gone", who="me", groups=[1])
+    exclude_file(two.env.ledger, ref.window, two.uri("b.txt"), reason="gone", who="me", plan=InPlan([1]))
     two.read(ref)
     done = two.commit(ref)
 
@@ -142,7 +142,7 @@ def test_file_changed_after_its_read(two: Pipe) -> None:
     ):
         two.commit(ref)
     assert (two.published(), two.state()) == ([], "failed")
-    exclude_file(two.env.ledger, ref.window, two.uri("b.txt"), reason="changed", who="me", groups=[1])
+    exclude_file(two.env.ledger, ref.window, two.uri("b.txt"), reason="changed", who="me", plan=InPlan([1]))
     two.read(ref)
     two.commit(ref)
 

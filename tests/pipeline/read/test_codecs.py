@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, SourceError
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.options import Csv, CustomFormat, Fixed, Limits, Lines, Selection
 from tests.pipeline.make import Pipe
 
@@ -121,7 +121,7 @@ def test_a_harmed_file_publishes_nothing(
     with pytest.raises(ConflictError, match="are not done"):
         here.commit(ref)
     assert here.published() == []
-    exclude_file(here.env.ledger, ref.window, here.uri(f"b.log{suffix}"), reason="harmed", who="me", groups=[0])
+    exclude_file(here.env.ledger, ref.window, here.uri(f"b.log{suffix}"), reason="harmed", who="me", plan=InPlan([0]))
     here.read(ref)
     here.commit(ref)
 

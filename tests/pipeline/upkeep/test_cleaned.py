@@ -126,6 +126,22 @@ def test_pruned_windows(pipe: Pipe, *, keep: bool) -> None:
         pipe.run(clear_number=1)
 
 
+def test_a_replaced_file_is_not_asked_for_after_pruning(pipe: Pipe) -> None:
+    """A newer version is read in its place, so that the archived one is needed no longer."""
+    cleaned(pipe)
+    pipe.put({"sub/b.txt": b"b2\nb3\n"})
+    asked = RebuildRequest(range=WindowRange(window="w", feed=pipe.feed), files=FileChoice(path="b.txt"))
+    rebuild(pipe.env, asked, runner(pipe))
+    pipe.pass_seconds(2 * _DAY_S)
+    prune(pipe.env, PruneRequest(older_than=_DAY_S, keep=0, keep_manifests=True))
+    with pytest.raises(CleanedError, match=r"1 of its files .*: \S+/a\.txt"):
+        pipe.run(clear_number=1)
+    assert restore_files(pipe.env, get_window(pipe.env.ledger, "w", pipe.feed)).files == 1
+
+    assert pipe.run(clear_number=1).generation == 3
+    assert pipe.values() == ["a1", "a2", "b2", "b3"]
+
+
 def test_restoring_never_overwrites(pipe: Pipe) -> None:
     """Another file in a place stays there, and the archived one where it is."""
     cleaned(pipe)

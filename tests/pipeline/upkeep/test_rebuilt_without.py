@@ -7,11 +7,13 @@ import os
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, SourceError
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.ledger.windows.queries import feed_counts, get_window
 from airflow_provider_blockread.options import Csv, CustomFormat, Limits, Selection
+from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.running import WindowRunner
+from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, undo
 from tests.pipeline.make import Pipe
@@ -41,7 +43,7 @@ def _spoil(here: Pipe, name: str, how: str) -> None:
 
 def _exclude(here: Pipe, name: str, *groups: int, reason: str = "not ours") -> None:
     window = get_window(here.env.ledger, "w")
-    exclude_file(here.env.ledger, window.id, here.uri(name), reason=reason, who="me", groups=groups)
+    exclude_file(here.env.ledger, window.id, here.uri(name), reason=reason, who="me", plan=InPlan(groups))
 
 
 @pytest.mark.parametrize("how", ["missing", "changed"])
@@ -169,3 +171,46 @@ def test_columns_inferred_without_a_file_are_not_for_others(here: Pipe) -> None:
     _without_b(here)
     assert here.run(clear_number=2).bad_records == 0
     assert sorted(row["x"] for row in here.rows()) == ["1", "foo"]
+
+
+def test_a_file_of_a_pruned_window_is_left_out(published: Pipe) -> None:
+    """The ledger no longer has a row for the file; its plan, which was kept, has its number."""
+    here = published
+    here.pass_seconds(20)
+    prune(here.env, PruneRequest(older_than=10, keep=0, keep_manifests=True))
+    _spoil(here, "a.txt", "missing")
+    with pytest.raises(SourceError, match="or leave it out with"):
+        here.run(clear_number=1)
+    window, path = get_window(here.env.ledger, "w"), here.uri("a.txt")
+    (line,) = propose_excluding(here.env, window, path, reason="gone").lines()
+    assert "is left out of generation 2" in line
+    exclude(here.env, window, path, reason="gone", who="me")
+    done = here.run(clear_number=1)
+
+    assert (done.generation, done.excluded, here.values()) == (2, 1, ["b1", "c1"])
+
+
+@pytest.mark.parametrize("how", ["missing", "changed"])
+def test_a_verification_names_no_exclusion(published: Pipe, how: str) -> None:
+    """It changes nothing, so nothing can be left out of it; given up, it leaves what is published alone."""
+    here = published
+    here.with_policies(on_missing="exclude", on_changed="exclude", on_rerun="verify")
+    _spoil(here, "a.txt", how)
+    with pytest.raises(SourceError, match="or give this verification up with") as failed:
+        here.run(clear_number=1)
+    assert "windows exclude" not in str(failed.value)
+    window = get_window(here.env.ledger, "w")
+
+    assert abandon(here.env, window, who="me").files_are == "done"
+    assert here.values() == _ALL
+
+
+def test_a_part_cannot_be_left_out(here: Pipe) -> None:
+    """Of a file that several windows read, neither an exclusion nor its newer version is offered."""
+    here.with_policies(on_missing="exclude", on_changed="exclude")
+    here.put({"a.txt": b"a1\na2\na3\na4\n"})
+    here.block_size, here.selection = 4, Selection(limits=Limits(max_bytes=8))
+    here.run()
+    _spoil(here, "a.txt", "changed")
+    with pytest.raises(SourceError, match="restore it and retry; or give this rebuild up with"):
+        here.run(clear_number=1)

@@ -20,7 +20,7 @@ from sqlalchemy import text
 from airflow_provider_blockread.errors import ConflictError, PrunedError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.ledger.model import NewWindow, Window
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
+from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.ledger.windows.planning import Planner
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Selection
@@ -120,7 +120,7 @@ class Views(RuleBasedStateMachine):
         if name == "none":
             return
         ledger, groups, path = self.pipe.env.ledger, range(window.groups), self.pipe.uri(name)
-        if self._try(lambda: exclude_file(ledger, window.id, path, reason=reason, who="me", groups=groups)):
+        if self._try(lambda: exclude_file(ledger, window.id, path, reason=reason, who="me", plan=InPlan(groups))):
             del held.items[name]
             (self.missing if reason == "missing" else self.gone).add(name)
 

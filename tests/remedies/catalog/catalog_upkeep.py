@@ -51,6 +51,11 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "ledger/upkeep/withdrawing.py",
+        "repeat what began it",
+        f"{_HERE}/test_generations.py::test_a_half_published_rebuild_is_not_given_up",
+    ),
+    Remedy(
+        "ledger/upkeep/withdrawing.py",
         "undo it with",
         f"{_HERE}/test_windows.py::test_a_half_published_window_is_undone_instead",
     ),
