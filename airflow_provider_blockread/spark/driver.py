@@ -143,7 +143,8 @@ class Driver:
     def _read_blocks(self, spec: ReadSpec, blocks: list[Block], task: ReadTask) -> GroupResult:
         """Return the result of the tasks that read the blocks."""
         states = self._entry_states(spec, blocks)
-        packed = [blocks] if blocks and spec.options.sink.per_group else self._packed(spec, blocks)
+        at_once = spec.options.sink.per_group and spec.mode != "verify"
+        packed = [blocks] if blocks and at_once else self._packed(spec, blocks)
         few = len(packed) <= _MOST_WATCHED
         portions = [
             Portion(

@@ -133,3 +133,7 @@ def test_a_group_has_a_file(here: Pipe) -> None:
     assert here.values() == sorted(f"{number}{row}" for number in range(8) for row in range(5))
     texts = [(here.out / name).read_text() for name in here.published()]
     assert all(text == "".join(sorted(text.splitlines(keepends=True))) for text in texts if '"' not in text)
+
+    here.with_policies(on_rerun="verify")
+    assert here.run(clear_number=2).records == 40
+    assert here.values() == sorted(f"{number}{row}" for number in range(8) for row in range(5))
