@@ -15,8 +15,10 @@ _PLAIN_IN_QUERY = "-._~!$'()*,:@?"  # others separate its parts, or names, depen
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})?")
 #: What clients of stores, or URIs, may not read literally as a part of a name.
 _ODD = re.compile(r"[\x00-\x1f\x7f?#\\]|//|^/|(?:^|/)\.\.?(?:/|$)|/$")
-_SECRET = re.compile(  # signatures of object stores, and tokens
-    r"([?&])(sig|signature|x-amz-signature|x-goog-signature|token|access_token)=[^&]*", re.IGNORECASE
+_SECRET = re.compile(  # signatures of object stores, tokens, and what services call their keys and passwords
+    r"([?&])(sig|(?:x-(?:amz|goog)-)?signature|(?:x-amz-security-|(?:access|auth|id|refresh)_)?token|api[-_]?key|(?:client_)?secret"
+    r"|passw(?:or)?d)=[^&]*",
+    re.IGNORECASE,
 )
 _USER = re.compile(r"(:/{1,2})[^/@\s]*:[^/@\s]*@")
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)

@@ -129,6 +129,10 @@ def test_a_password_is_refused_and_not_repeated() -> None:
         "https://host/x.csv?X-Goog-Signature=hunter2",
         "https://host/x.csv?access_token=hunter2",
         "https://host/x.csv?%74oken=hunter2",
+        "https://host/x.csv?X-Amz-Security-Token=hunter2",
+        "https://host/x.csv?api_key=hunter2",
+        "https://host/x.csv?client_secret=hunter2",
+        "https://host/x.csv?user=me&password=hunter2",
     ],
 )
 def test_a_secret_of_a_web_server_is_refused_and_not_repeated(written: str) -> None:
@@ -138,6 +142,7 @@ def test_a_secret_of_a_web_server_is_refused_and_not_repeated(written: str) -> N
 
     assert "hunter2" not in str(caught.value)
     assert canonical("s3://b/x.csv?sig=1") == "s3://b/x.csv?sig=1"
+    assert canonical("https://host/x.csv?page_token=1") == "https://host/x.csv?page_token=1"
     assert canonical("https://host/x.csv?design=1&sign=2") == "https://host/x.csv?design=1&sign=2"
     assert canonical("abfs://box@account.dfs/x") == "abfs://box@account.dfs/x"
 
