@@ -26,6 +26,8 @@ from airflow_provider_blockread.hooks.driver_environment import inherited
 MOST = 2
 #: Lanes of requests, which never wait for other lanes: a stop does not wait for heartbeats, and none for a listing.
 LANES = {"stop": "stop", "end": "stop", "wait": "wait"}
+#: Seconds that a helper may take for a request of a lane in which all are short: one that hangs holds up the others.
+LONGEST_S = {"stop": 120.0, "wait": 120.0}
 #: Helpers of one triggerer that each do one long piece of work; further work waits for its turn.
 MOST_ALONE = 8
 #: Seconds that a helper has for stopping its work.
@@ -99,6 +101,19 @@ class _Helper:
         await self._process.communicate()
 
 
+@asynccontextmanager
+async def _deadline(longest_s: float | None) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(longest_s):
+            yield
+    except TimeoutError as error:
+        msg = (
+            f"a helper process of the triggerer was killed, since its store or ledger did not answer in {longest_s} s;"
+            " try again"
+        )
+        raise TransientError(msg) from error
+
+
 class _Helpers:
     """The helpers of one event loop, which are kept while they are in use."""
 
@@ -119,7 +134,8 @@ class _Helpers:
                 await self._idle.pop().end()
 
     async def ask(self, request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any] | None:
-        async with self.used(), self._turns[LANES.get(request["do"], "")]:
+        lane = LANES.get(request["do"], "")
+        async with self.used(), self._turns[lane], _deadline(LONGEST_S.get(lane)):
             while self._idle:
                 helper = self._idle.pop()
                 if helper.lives and (found := await self._ask(helper, request, log)) is not None:
@@ -155,7 +171,7 @@ async def ask(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, 
 
     Raises:
         BlockReadError: as raised by the work.
-        TransientError: when the helper was killed.
+        TransientError: when the helper was killed, also because a short request took too long.
     """
     return _answer(await _helpers().ask(request, log))
 

@@ -148,7 +148,9 @@ def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) 
             return
         # The plan is that of the published generation, from which the next one continues.
         shown = (generations.c.window_id == window_id, generations.c.state == "published")
-        number = int(connection.execute(select(generations.c.number).where(*shown)).scalar_one())
+        number = connection.scalar(select(generations.c.number).where(*shown))
+        if number is None:  # undone meanwhile
+            return
         connection.execute(groups.delete().where(groups.c.window_id == window_id, groups.c.generation == number))
         insert_groups(connection, window_id, planned, 0, number)
         connection.execute(windows.update().where(windows.c.id == window_id).values(pruned_at=None))

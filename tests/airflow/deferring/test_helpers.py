@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
-from airflow_provider_blockread.errors import BlockReadError, OptionsError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, TransientError
 from airflow_provider_blockread.options import IcebergSink, SparkJob
 from airflow_provider_blockread.steps.model import AsJson
 from airflow_provider_blockread.steps.watch import serving
@@ -109,6 +109,22 @@ def test_work_that_waits_for_its_turn_makes_its_request_then() -> None:
 
     assert asyncio.run(waited()) == []
     assert made == ["made"]
+
+
+def test_a_helper_that_hangs_holds_up_its_lane_for_a_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is killed, and the error is one after which the work is tried again; a listing may take longer."""
+
+    async def asked() -> list[object]:
+        works = [helpers.ask({"do": task}, print) for task in ("stop", "list")]
+        return await asyncio.gather(*works, return_exceptions=True)
+
+    monkeypatch.setitem(helpers.LONGEST_S, "stop", 0.5)
+    stopped, listed = asyncio.run(asked())
+
+    assert isinstance(stopped, TransientError)
+    assert "did not answer in 0.5 s" in str(stopped)
+    assert isinstance(listed, OptionsError)
+    assert [child for child in psutil.Process().children() if "echoing" in " ".join(child.cmdline())] == []
 
 
 @pytest.mark.parametrize("turns", range(8))

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import func, select
 
 from airflow_provider_blockread.blocks import BlockGroup
-from airflow_provider_blockread.errors import PrunedError
+from airflow_provider_blockread.errors import PrunedError, StateError
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.noop import is_noop, key_of_run, noop_ledger
@@ -150,6 +150,16 @@ def test_a_generation_needs_its_plan(ledger: Ledger, clock: Clock, old: Window) 
     started = start_generation(ledger, old.id, options={}, mode="write", clear_number=1)
     assert [found.planned for found in list_groups(ledger, old.id, started.number)] == [group]
     assert feed_counts(ledger, FEED) == {"done": 2, "excluded": 1}
+
+
+def test_a_plan_of_a_window_that_was_undone_meanwhile(ledger: Ledger, clock: Clock, old: Window) -> None:
+    """Nothing is restored, and a generation is refused with the reason."""
+    assert begin_pruning(ledger, old.id, bound(clock))
+    begin_undoing(ledger, old.id, files="excluded", who="me")
+    restore_plan(ledger, old.id, [BlockGroup(number=0, files=3, blocks=3, bytes=30, first_path="a", last_path="c")])
+
+    with pytest.raises(StateError, match="is abandoned"):
+        start_generation(ledger, old.id, options={}, mode="write", clear_number=1)
 
 
 @pytest.mark.parametrize("reads", [False, True])

@@ -226,5 +226,10 @@ CATALOG: list[Entry] = [
         "give group",
         f"{_AIRFLOW}/test_task_remedies.py::test_a_sensor_that_knows_no_feed",
     ),
-    Remedy("triggers/helpers.py", "try again", f"{_AIRFLOW}/test_task_remedies.py::test_a_helper_that_ended"),
+    Remedy("triggers/helpers.py", "lack of memory", f"{_AIRFLOW}/test_task_remedies.py::test_a_helper_that_ended"),
+    Remedy(
+        "triggers/helpers.py",
+        "did not answer in",
+        f"{_AIRFLOW}/deferring/test_helpers.py::test_a_helper_that_hangs_holds_up_its_lane_for_a_time_only",
+    ),
 ]
