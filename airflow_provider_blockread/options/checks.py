@@ -27,6 +27,17 @@ def above_zero(kind: str, name: str, value: object) -> None:
         raise OptionsError(msg)
 
 
+def line_ends(kind: str, name: str, *uris: str) -> None:
+    """Refuse URIs that end with a line end: they would name another place, where nothing is found.
+
+    Raises:
+        OptionsError: with the option's name.
+    """
+    if any(uri.endswith(("\n", "\r")) for uri in uris):
+        msg = f"{kind}: {name} ends with a line end, as a variable that was read from a file may; remove it"
+        raise OptionsError(msg)
+
+
 def import_path(kind: str, path: str, name: str) -> None:
     """Refuse a path that does not name a module and, after a colon, what `name` says: `Class` or `function`.
 

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Literal, Self, get_args
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import above_zero, one_of
+from airflow_provider_blockread.options.checks import above_zero, line_ends, one_of
 from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.options.partitions import Partition, distinct, parse_partitions
 from airflow_provider_blockread.options.values import Value, parse
@@ -47,6 +47,8 @@ class Sink(Value):
         if not self.uri.strip():
             msg = f"{self.kind}: uri must name a directory"
             raise OptionsError(msg)
+        line_ends(self.kind, "uri", self.uri)
+        line_ends(self.kind, "work_uri", self.work_uri or "")
         if self.folder and (self.work_area.rstrip("/") + "/").startswith(self.folder.rstrip("/") + "/"):
             msg = f"{self.kind}: work_uri {self.work_area} is inside the output {self.folder}; choose a place beside it"
             raise OptionsError(msg)

@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import above_zero
+from airflow_provider_blockread.options.checks import above_zero, line_ends
 from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import TimePattern
 from airflow_provider_blockread.options.values import Value, is_template
@@ -76,6 +76,7 @@ class FileSource(Value):
         if not self.roots or not all(root.strip() for root in self.roots):
             msg = "file_source: uris must name at least one root, and no blank one"
             raise OptionsError(msg)
+        line_ends(self.kind, "uris", *self.roots)
         if not self.patterns:
             msg = "file_source: pattern must list at least one; leave it out to take all files"
             raise OptionsError(msg)

@@ -167,6 +167,7 @@ OPTIONS_SIDE: list[Entry] = [
         "at least 1 byte",
         f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows",
     ),
+    Remedy("options/checks.py", "ends with a line end", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "at least one root", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "Leave identity out", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "number of seconds", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),

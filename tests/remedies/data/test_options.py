@@ -107,6 +107,7 @@ WORKED_OUT = [
             [{"environment": ["CORP_*"]}]),
     Refused(TextSink, {"uri": "out", "terminator": ""}, "terminator must hold at least one byte",
             [{"terminator": "\0"}, {"terminator": b"\xff"}]),
+    Refused(FileSource, {"uris": ["in", "in\n"]}, "uris ends with a line end", [{"uris": ["in"]}]),
     Refused(ParquetSink, {"uri": " "}, "uri must name a directory", [{"uri": "out"}]),
     Refused(ParquetSink, {"uri": "out", "work_uri": "out/work"}, "choose a place beside it", [{"work_uri": "work"}]),
     Refused(ArrowFunction, {"path": "f"}, "'package.module:function'", [{"path": "json.decoder:scanstring"}]),
