@@ -6,12 +6,16 @@ named tuples, which take half as long to make as frozen dataclasses.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
+
+NAMED_BLOCK = re.compile(r" block (\d+) bytes \[\d+, \d+\)")
+"""How a text, such as an error, goes on after the path of the block that it names."""
 
 
 class FileVersion(NamedTuple):

@@ -25,6 +25,20 @@ def test_the_files_that_an_error_names_are_found(ledger: Ledger) -> None:
     assert named_files(ledger, window.id, "a worker died") == []
 
 
+def test_only_what_an_error_says_of_itself_names_files(ledger: Ledger) -> None:
+    """Neither lines of a log behind it nor what it quotes of a record do; a name may contain anything else."""
+    window = open_window(ledger, names=("a.csv", "b; c.csv", "d", *(f"{n:02d}" for n in range(12))))
+
+    def named(error: str) -> list[str]:
+        return [one.path.removeprefix("file:///in/") for one in named_files(ledger, window.id, error)]
+
+    record = "csv record at byte 3 of file:///in/b; c.csv block 0 bytes [0, 9): no number: 'file:///in/a.csv'"
+    assert named(record) == ["b; c.csv"]
+    assert named("SparkJobError: it failed\nreading file:///in/a.csv") == []
+    assert named("it failed (file:///in/d), 'file:///in/a.csv'; restore it") == ["a.csv", "d"]
+    assert len(named("; ".join(f"file:///in/{n:02d} is missing" for n in range(12)))) == 12
+
+
 def test_a_path_that_is_the_beginning_of_another_one_is_not_named(ledger: Ledger) -> None:
     """A page would offer to leave out the wrong file; where both are named, both are found."""
     window = open_window(ledger, names=("app.log", "app.log.1", "app.log.10"))
@@ -67,8 +81,9 @@ def test_a_file_is_looked_for_in_its_window_alone(ledger: Ledger) -> None:
     with listening(ledger, explain):
         for name in ("a_1", "odd\\u200b", "/in/x/a_1"):
             files_called(ledger, window.id, name)
+        named_files(ledger, window.id, "file:///in/x/a_1 is missing")
 
-    assert len(plans) == 6
+    assert len(plans) == 7
     whole = r"Seq Scan on files|Scan using \w+ on files\b.*\n(?! *Index Cond)|SCAN files"
     assert not [plan for plan in plans if re.search(whole, plan)]
 

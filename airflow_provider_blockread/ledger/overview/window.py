@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
-    String,
+    Select,
     and_,
     case,
     exists,
     func,
-    literal,
     or_,
     select,
     true,
@@ -23,6 +24,7 @@ from sqlalchemy import (
 )
 
 from airflow_provider_blockread.blocks.ids import path_digest
+from airflow_provider_blockread.blocks.model import NAMED_BLOCK
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
@@ -44,6 +46,9 @@ _WORST = (
     "pending",
     "planned",
 )  # worse than done
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://")
+_PATH_ENDS = re.compile(r"(?=[\s:;,)'\"]|$)")  # what follows a path in a sentence; a path may hold it, too
+_MOST_PATHS = 5_000  # in one text
 
 
 class WindowFile(NamedTuple):
@@ -179,22 +184,36 @@ def window_files(
         return [WindowFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]
 
 
-def named_files(
-    ledger: Ledger, window: str, text: str, *, generation: int | None = None, limit: int = 10
-) -> list[NamedFile]:
-    """Return the files of a window whose path occurs in a text, such as its error; a generation may leave some out."""
-    # A superset: characters of a path may act as wildcards, as one does in place of a backslash, which would escape.
-    holds = literal(text, String).contains(func.replace(files.c.path, "\\", "_"))
-    of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
-    columns = select(files.c.id, files.c.path)
-    query = union(columns.where(files.c.window_id == window, holds), columns.where(files.c.id.in_(of_parts), holds))
+def named_files(ledger: Ledger, window: str, text: str, *, generation: int | None = None) -> list[NamedFile]:
+    """Return the files of a window that an error names; a generation may leave some out.
+
+    Lines of a log that follow the error name no files, nor does what the error quotes of a record behind its block.
+    """
+    text = NAMED_BLOCK.split(text.partition("\n")[0], 1)[0]
+    digests = {path_digest(path) for path in islice(_possible_paths(text), _MOST_PATHS)}
+    held, named = _held(window), files.c.path_digest.in_(digests)
     with ledger.reading() as connection:
-        found = connection.execute(query.order_by("id").limit(limit)).all()
+        found = connection.execute(union(*(some.where(named) for some in held)).order_by("id")).all() if digests else []
         said = _said(text, (row.path for row in found))
         rows = [row for row in found if row.path in said]
         mine = exclusions.c.file_id.in_([row.id for row in rows])
         left = set(connection.scalars(left_out_by(window, generation).where(mine)))
         return [NamedFile(row.id, row.path, row.id in left) for row in rows]
+
+
+def _possible_paths(text: str) -> Iterator[str]:
+    """Yield what may be a path in a text: from each scheme on, to each place where a path may end."""
+    for scheme in _SCHEME.finditer(text):
+        yield from (text[scheme.start() : end.start()] for end in _PATH_ENDS.finditer(text, scheme.end()))
+
+
+def _held(window: str) -> tuple[Select[int, str], ...]:
+    """Return queries for the files that a window holds, whole or in parts.
+
+    They are not joined by OR, for which PostgreSQL would read all files of the ledger.
+    """
+    columns, of_parts = select(files.c.id, files.c.path), select(parts.c.file_id).where(parts.c.window_id == window)
+    return columns.where(files.c.window_id == window), columns.where(files.c.id.in_(of_parts))
 
 
 def _said(text: str, paths: Iterable[str]) -> set[str]:
@@ -212,10 +231,7 @@ def files_called(ledger: Ledger, window: str, name: str) -> list[str]:
 
     A name may be as pages show it, where characters that do not print are escaped.
     """
-    of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
-    held = select(files.c.id, files.c.path).where(files.c.state != "replaced")
-    # Not joined by OR, for which PostgreSQL would read all files of the ledger.
-    mine = (held.where(files.c.window_id == window), held.where(files.c.id.in_(of_parts)))
+    mine = [some.where(files.c.state != "replaced") for some in _held(window)]
     named = files.c.path_digest.in_([path_digest(name), path_digest(f"file://{name}")])  # a local path has no scheme
     end = f"/{name}"
 
