@@ -55,7 +55,7 @@ LEFT_OUT = {
 
 def number(value: float | None) -> str:
     """Return a count with separators, such as `1,204,331`."""
-    return "-" if value is None else f"{value:,.0f}"
+    return "-" if value is None else f"{round(value):,}"
 
 
 def size(value: float | None) -> str:
