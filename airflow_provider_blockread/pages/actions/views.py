@@ -75,7 +75,8 @@ def _what_next(visit: Visit, action: Action, asked: Asked) -> dict[str, str]:
 
 def _impossible(visit: Visit, action: Action, asked: Asked, error: BlockReadError, status: int = 200) -> Response:
     """Return a page that says why the action is not possible now, and what is possible."""
-    return _page(visit, action, asked, {"trouble": trouble_of(str(error), visit.env.ledger.address)}, status)
+    trouble = trouble_of(str(error), visit.env.ledger.address, asked.window.id)
+    return _page(visit, action, asked, {"trouble": trouble}, status)
 
 
 def _proposed(

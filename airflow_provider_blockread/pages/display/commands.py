@@ -17,8 +17,7 @@ _CHOICE = {"path": "--path", "status": "--status"}
 
 def with_ledger(command: str, ledger: str) -> str:
     """Return a `blockread` command completed by the address of its ledger, which contains no password; others as is."""
-    is_whole = "--state " in command or not command.startswith("blockread ")
-    return command if is_whole else f"{command} --state {shell_word(ledger)}"
+    return f"{command} --state {shell_word(ledger)}" if command.startswith("blockread ") else command
 
 
 def clear_command(run: str) -> str:

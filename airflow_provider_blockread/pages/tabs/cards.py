@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_blockread.ledger.model import Group
-from airflow_provider_blockread.ledger.overview.window import named_files
 from airflow_provider_blockread.options.parsing.sizes import plural
-from airflow_provider_blockread.pages.display.next_actions import NextAction, is_left_out, ways_on
+from airflow_provider_blockread.pages.display.failures import failure_of
+from airflow_provider_blockread.pages.display.next_actions import NextAction, ways_on
 from airflow_provider_blockread.pages.display.paces import Pace, groups_strip, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import MOVING, Stage, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
+from airflow_provider_blockread.pages.display.troubles import Trouble
 from airflow_provider_blockread.pages.display.words import number, share
 from airflow_provider_blockread.pages.tabs.run_windows import RunWindow
 
@@ -53,29 +53,26 @@ class WindowCard:
 
 def group_card(found: RunWindow, group: Group) -> GroupCard:
     """Return the card of a group, as its task's tab shows it."""
-    pace = pace_of(group, found.env.ledger.now())
+    pace, said = pace_of(group, found.env.ledger.now()), group.error if found.reads_records else None
     return GroupCard(
         pace=pace,
         bar=_bar(pace.state, pace.blocks, group.planned.blocks),
-        trouble=trouble_of(group.error, found.env.ledger.address) if group.error and found.reads_records else None,
+        trouble=failure_of(found.env.ledger, found.row, group.error, said).trouble,
     )
 
 
 def window_card(found: RunWindow, groups: Sequence[Group]) -> WindowCard:
     """Return the card of a window, as its run's tab shows it."""
-    row, name = found.row, found.env.ledger.address
-    error = row.error
-    number = row.generation.number if row.generation else None
-    failed = named_files(found.env.ledger, row.window.id, error, generation=number) if error else []
-    trouble = trouble_of(error, name) if error and found.reads_records else None
+    row, ledger = found.row, found.env.ledger
+    failure = failure_of(ledger, row, row.error, row.error if found.reads_records else None)
     return WindowCard(
         found=found,
         stages=stages_of(row),
         bar=_groups_bar(found, groups),
-        trouble=trouble.without_advice() if trouble is not None and is_left_out(failed) else trouble,
-        ways_on=ways_on(row, name, failed),
+        trouble=failure.trouble,
+        ways_on=ways_on(row, ledger.address, failure.files),
         left_s=window_left_s(row),
-        hides_trouble=bool(error) and not found.reads_records,
+        hides_trouble=bool(row.error) and not found.reads_records,
     )
 
 

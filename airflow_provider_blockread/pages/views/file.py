@@ -11,15 +11,16 @@ from starlette.responses import Response
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.files import FileLife, file_life, file_versions
-from airflow_provider_blockread.ledger.overview.window import named_files, window_detail
+from airflow_provider_blockread.ledger.overview.window import window_detail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.ledger.upkeep.cleaning import listed_source
 from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.pages.display.dumps import dump, passage
+from airflow_provider_blockread.pages.display.failures import failure_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.display.troubles import block_of, trouble_of
+from airflow_provider_blockread.pages.display.troubles import Trouble, block_of
 from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.views.evidence import (
     FileBlock,
@@ -44,13 +45,10 @@ def show(visit: Visit) -> Response:
     """Return the page."""
     env, life = visit.env, _life(visit)
     row = life.windows[-1] if life.windows else None
-    failed_on = _failed_on(visit, life, row)
+    trouble = _trouble(visit, life, row)
     blocks, note, bad, bad_note = _evidence(visit, life, row)
-    blocks = [_as_it_failed(one, block_of(failed_on or "")) for one in blocks]
-    said = visit.quoted(failed_on)
-    trouble = trouble_of(said, env.ledger.address) if said else None
-    if trouble is not None and life.excluded:
-        trouble = trouble.without_advice()
+    wrong = block_of(row.error) if trouble and row and row.error else None
+    blocks = [_as_it_failed(one, wrong) for one in blocks]
     seen = visit.seen(visit.ledger)
     asked = whole(visit.asked("block")) or 0
     first = next((index for index, one in enumerate(blocks) if one.number >= asked), 0)
@@ -108,12 +106,12 @@ def _life(visit: Visit) -> FileLife:
     return life
 
 
-def _failed_on(visit: Visit, life: FileLife, row: WindowRow | None) -> str | None:
-    """Return the error of the newest window if it names this file, or None."""
-    if row is None or row.error is None:
+def _trouble(visit: Visit, life: FileLife, row: WindowRow | None) -> Trouble | None:
+    """Return why the newest window failed if its error names this file, or None."""
+    if row is None:
         return None
-    named = named_files(visit.env.ledger, row.window.id, row.error)
-    return row.error if any(one.id == life.id for one in named) else None
+    failure = failure_of(visit.env.ledger, row, row.error, visit.quoted(row.error))
+    return failure.trouble if any(one.id == life.id for one in failure.files) else None
 
 
 def _as_it_failed(block: FileBlock, wrong: int | None) -> FileBlock:

@@ -14,7 +14,6 @@ from airflow_provider_blockread.errors import BlockReadError, printable
 from airflow_provider_blockread.ledger.overview.window import (
     NamedFile,
     file_pieces,
-    named_files,
     window_detail,
     window_files,
 )
@@ -22,11 +21,12 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow, viewin
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, is_left_out, next_actions
+from airflow_provider_blockread.pages.display.failures import failure_of
+from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, next_actions
 from airflow_provider_blockread.pages.display.paces import Pace, groups_strip, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import MOVING, is_being_scanned, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
-from airflow_provider_blockread.pages.display.troubles import Trouble, trouble_of
+from airflow_provider_blockread.pages.display.troubles import Trouble
 from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.site import task_of
 from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
@@ -65,12 +65,9 @@ def show(visit: Visit) -> Response:
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
     files = window_files(ledger, row.window.id, number, bad=only_bad, after=after, limit=_PAGE + 1)
     bad, bad_note = bad_records(visit.env, detail.outputs, limit=_BAD) if visit.may_read_records else ([], "")
-    error, name = visit.quoted(row.error), visit.env.ledger.address
-    failed = named_files(ledger, row.window.id, row.error, generation=newest) if row.error else []
+    failure = failure_of(ledger, row, row.error, visit.quoted(row.error))
+    failed, trouble = failure.files, failure.trouble
     state_of = _state_of_files(visit, viewed, {one.id for one in failed if not one.left_out})
-    trouble = trouble_of(error, name) if error else None
-    if trouble is not None and is_left_out(failed):
-        trouble = trouble.without_advice()
     withdrawal = find_withdrawal(ledger, row.window.id)
     goes_back = row.state in {"published", "abandoned"} and can_go_back(visit.env, row.window)
     values = {
@@ -89,7 +86,7 @@ def show(visit: Visit) -> Response:
         "bad_files": _numbers(visit, row, number) if bad else {},
         "trouble": trouble,
         "failed_at": _failed_at(visit, trouble, failed),
-        "advice": next_actions(row, published, name, failed, withdrawal, goes_back=goes_back),
+        "advice": next_actions(row, published, ledger.address, failed, withdrawal, goes_back=goes_back),
         "refused": () if _has_plan(visit, row) else READ_AGAIN,
         "withdrawal": withdrawal,
         "planner": _task(visit, row.window.owner),

@@ -130,7 +130,7 @@ def test_a_task_that_has_not_begun_shows_its_group(client: TestClient, window: W
 
 def test_an_error_comes_first_with_the_record(client: TestClient, env: Environment, window: Window) -> None:
     """The bytes of the record are there as text and in hex, and the command that the error names is complete."""
-    fail_group(env.ledger, _read(env, window, 0), BAD)
+    fail_group(env.ledger, _read(env, window, 0), BAD.replace(" W ", f" {window.id} "))
     text = client.get(f"/tabs/task?{RUN}&task_id=logs.read&map_index=0").text
 
     assert text.index("is not of type date") < text.index("group 0 of 2")
@@ -138,7 +138,7 @@ def test_an_error_comes_first_with_the_record(client: TestClient, env: Environme
     assert "3,&#34;&lt;b&gt;·&#34;,bad" in text
     assert "33 2c 22 3c 62 3e 00 22 2c 62 61 64" in text
     state = shell_word(env.ledger.address)
-    assert f"blockread windows exclude W file:///in/a --reason bad --state {state}" in html.unescape(text)
+    assert f"blockread windows exclude {window.id} file:///in/a --reason bad --state {state}" in html.unescape(text)
 
 
 def test_a_group_that_failed_fails_its_day(client: TestClient, env: Environment, window: Window) -> None:
