@@ -19,7 +19,7 @@ class Addresses:
 
     def search(self, query: str = "") -> str:
         """Return the address of a search."""
-        return f"{self.root}/search" + (f"?{urlencode({'q': query})}" if query else "")
+        return _asking(f"{self.root}/search", {"q": query or None})
 
     def health(self, ledger: str) -> str:
         """Return the address of a ledger's health."""
@@ -29,14 +29,20 @@ class Addresses:
         """Return the address of a feed."""
         return f"{self._ledger(ledger)}/feeds/{feed}"
 
-    def window(self, ledger: str, window: str) -> str:
-        """Return the address of a window."""
-        return f"{self._ledger(ledger)}/windows/{quote(window, safe='')}"
+    def window(self, ledger: str, window: str, generation: int | None = None) -> str:
+        """Return the address of a window, or of one of its generations."""
+        return _asking(f"{self._ledger(ledger)}/windows/{quote(window, safe='')}", {"generation": generation})
+
+    def files(
+        self, ledger: str, window: str, *, generation: int | None = None, bad: bool = False, file: int | None = None
+    ) -> str:
+        """Return the address of a window's files, or of those with bad records, after a file of this number."""
+        asked = {"generation": generation, "bad": 1 if bad else None, "file": file}
+        return _asking(self.window(ledger, window), asked) + "#files"
 
     def action(self, ledger: str, window: str, action: str, given: Mapping[str, str]) -> str:
         """Return the address of an action on a window, with what its page is asked for."""
-        address = f"{self.window(ledger, window)}/actions/{quote(action, safe='')}"
-        return f"{address}?{urlencode(given)}"
+        return _asking(f"{self.window(ledger, window)}/actions/{quote(action, safe='')}", given)
 
     def live(self, ledger: str, window: str) -> str:
         """Return the address of a window's progress, as JSON."""
@@ -46,9 +52,13 @@ class Addresses:
         """Return the address of a file version."""
         return f"{self._ledger(ledger)}/files/{file}"
 
-    def records(self, ledger: str, file: int, offset: int) -> str:
-        """Return the address of the bytes around an offset of a file."""
-        return f"{self.file(ledger, file)}/records?{urlencode({'at': offset})}"
+    def blocks(self, ledger: str, file: int, first: int) -> str:
+        """Return the address of the blocks of a file, from this number on."""
+        return _asking(self.file(ledger, file), {"block": first}) + "#blocks"
+
+    def records(self, ledger: str, file: int, offset: int, length: int | None = None) -> str:
+        """Return the address of the bytes around an offset of a file, where a record of this length may begin."""
+        return _asking(f"{self.file(ledger, file)}/records", {"at": offset, "length": length})
 
     def static(self, name: str) -> str:
         """Return the address of a style sheet or script."""
@@ -56,3 +66,8 @@ class Addresses:
 
     def _ledger(self, ledger: str) -> str:
         return f"{self.root}/ledgers/{quote(ledger, safe='')}"
+
+
+def _asking(address: str, asked: Mapping[str, str | int | None]) -> str:
+    query = urlencode({name: value for name, value in asked.items() if value is not None})
+    return f"{address}?{query}" if query else address

@@ -195,18 +195,19 @@ def test_a_search_goes_on_until_all_files_are_looked_at(
 def test_many_files_of_a_window_are_drawn_in_few_pieces(ledger: Ledger) -> None:
     """A piece has the sums of its files, and is as bad as the worst of them."""
     window = open_window(ledger, names=tuple("abcdefg"))
+    publish(ledger, window)
     with ledger.writing() as connection:
         bad = files.c.path == "file:///in/e"
         connection.execute(files.update().where(bad).values(state="missing", bad_records=3))
-    found = file_pieces(ledger, window.id, pieces=3)
+    found = file_pieces(ledger, window.id, 1, pieces=3)
 
     assert [(one.path[-1], one.files, one.bytes, one.bad_records, one.state) for one in found] == [
-        ("a", 3, 30, 0, "planned"),
+        ("a", 3, 30, 0, "done"),
         ("d", 2, 20, 3, "missing"),
-        ("f", 2, 20, 0, "planned"),
+        ("f", 2, 20, 0, "done"),
     ]
-    assert [one.files for one in file_pieces(ledger, window.id, pieces=100)] == [1] * 7
-    assert file_pieces(ledger, "no such window", pieces=3) == []
+    assert [one.files for one in file_pieces(ledger, window.id, 1, pieces=100)] == [1] * 7
+    assert file_pieces(ledger, "no such window", 1, pieces=3) == []
 
 
 def test_files_that_are_left_out_are_counted_and_listed(ledger: Ledger) -> None:

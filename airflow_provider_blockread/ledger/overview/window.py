@@ -127,9 +127,7 @@ class WindowDetail:
 
 def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
     """Return what a generation of a window publishes, and what it and the window leave out."""
-    seen = exists().where(generations.c.window_id == window, generations.c.number == generation)
-    seen = seen.where(generations.c.state.in_(SHOWN_STATES))
-    mine = (in_generation(outputs, window, generation), seen)
+    mine = (in_generation(outputs, window, generation), _is_shown(window, generation))
     listed = select(*(outputs.c[name] for name in Output._fields)).where(*mine)
     sums = select(outputs.c.kind, func.count(), func.sum(outputs.c.rows), func.sum(outputs.c.size)).where(*mine)
     left = select(*(exclusions.c[name] for name in ("file_id", "path", "reason", "who", "excluded_at")))
@@ -156,24 +154,35 @@ def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
         )
 
 
+def _is_shown(window: str, generation: int) -> ColumnElement[bool]:
+    """Return whether readers see a generation, whose numbers the rows of files and parts then have."""
+    mine = exists().where(generations.c.window_id == window, generations.c.number == generation)
+    return mine.where(generations.c.state.in_(SHOWN_STATES))
+
+
 def window_files(
     ledger: Ledger, window: str, generation: int, *, bad: bool = False, after: int = 0, limit: int = 50
 ) -> list[WindowFile]:
-    """Return files of a window ordered by number, those above `after`, with the sums of an unpublished generation.
+    """Return files of a window ordered by number, those above `after`, with what a generation has read of them.
 
-    Files of which the window reads a part are listed with that part. With `bad`, only files with bad records count.
+    That is unknown of a generation that is not proven, or was replaced. Files of which the window reads a part are
+    listed with that part. With `bad`, only files with bad records count.
     """
     held = and_(parts.c.window_id == window, parts.c.file_id == files.c.id)
     sums = in_generation(file_sums, window, generation)
-    records = func.coalesce(file_sums.c.records, parts.c.records, files.c.records)
-    bad_records = func.coalesce(file_sums.c.bad_records, parts.c.bad_records, files.c.bad_records)
+    is_shown = _is_shown(window, generation)
+    settled = (func.coalesce(parts.c[name], files.c[name]) for name in ("records", "bad_records"))
+    records, bad_records = (
+        func.coalesce(counted, case((is_shown, kept)))
+        for counted, kept in zip((file_sums.c.records, file_sums.c.bad_records), settled, strict=True)
+    )
     columns = (files.c.id, files.c.path, files.c.size, files.c.state, records, bad_records)
     joined = files.outerjoin(parts, held).outerjoin(file_sums, and_(sums, file_sums.c.file_id == files.c.id))
     # Separate queries, so that each uses its index.
     whole = select(files.c.id).where(files.c.window_id == window)
     counted = select(file_sums.c.file_id).where(sums, file_sums.c.bad_records > 0)
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
-    with_bad = (whole.where(files.c.bad_records > 0), counted, of_parts)
+    with_bad = (whole.where(files.c.bad_records > 0, is_shown), counted, of_parts)
     chosen = (union(*with_bad) if bad else union_all(whole, of_parts)).subquery()
     first = select(chosen.c.id).where(chosen.c.id > after).order_by(chosen.c.id).limit(limit + 1)
     query = select(*columns, parts.c.part_start, parts.c.part_end).select_from(joined)
@@ -249,8 +258,11 @@ def files_called(ledger: Ledger, window: str, name: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def file_pieces(ledger: Ledger, window: str, *, pieces: int) -> list[FilePiece]:
-    """Return the files of a window ordered by number, in at most `pieces` pieces with about equally many files."""
+def file_pieces(ledger: Ledger, window: str, generation: int, *, pieces: int) -> list[FilePiece]:
+    """Return the files of a window ordered by number, in at most `pieces` pieces with about equally many files.
+
+    Bad records are those of the generation, if readers see it.
+    """
     whole = select(files.c.id, files.c.size, files.c.bad_records, files.c.state).where(files.c.window_id == window)
     size = parts.c.part_end - parts.c.part_start
     some = select(files.c.id, size, parts.c.bad_records, files.c.state).join(parts, parts.c.file_id == files.c.id)
@@ -258,10 +270,9 @@ def file_pieces(ledger: Ledger, window: str, *, pieces: int) -> list[FilePiece]:
     rank = case({state: place for place, state in enumerate(_WORST)}, value=all_.c.state, else_=len(_WORST))
     number = func.ntile(pieces).over(order_by=all_.c.id).label("number")
     ranked = select(all_.c.id, all_.c.size, all_.c.bad_records, rank.label("rank"), number).subquery()
-    columns = (func.count(), func.sum(ranked.c.size), func.coalesce(func.sum(ranked.c.bad_records), 0))
-    query = select(func.min(ranked.c.id), func.max(ranked.c.id), *columns, func.min(ranked.c.rank)).group_by(
-        ranked.c.number
-    )
+    bad = case((_is_shown(window, generation), func.coalesce(ranked.c.bad_records, 0)), else_=0)
+    columns = (func.count(), func.sum(ranked.c.size), func.sum(bad), func.min(ranked.c.rank))
+    query = select(func.min(ranked.c.id), func.max(ranked.c.id), *columns).group_by(ranked.c.number)
     with ledger.reading() as connection:
         rows = connection.execute(query.order_by(ranked.c.number)).all()
         named = select(files.c.id, files.c.path).where(files.c.id.in_([row[0] for row in rows]))

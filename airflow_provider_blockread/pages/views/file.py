@@ -63,7 +63,7 @@ def show(visit: Visit) -> Response:
         "block_count": len(blocks),
         "earlier": blocks[max(first - _LISTED, 0)].number if first else None,
         "later": blocks[first + _LISTED].number if len(blocks) > first + _LISTED else None,
-        "drawn": _strip(blocks, bad, listed, visit.to.file(visit.ledger, life.id)) if blocks else None,
+        "drawn": _strip(visit, life, blocks, bad, listed) if blocks else None,
         "note": note,
         "record_format": _record_format(life),
         "bad": bad,
@@ -181,7 +181,9 @@ def _evidence(
         return [], str(error), bad, bad_note
 
 
-def _strip(blocks: list[FileBlock], bad: list[QuarantinedRecord], listed: list[FileBlock], page: str) -> Strip:
+def _strip(
+    visit: Visit, life: FileLife, blocks: list[FileBlock], bad: list[QuarantinedRecord], listed: list[FileBlock]
+) -> Strip:
     """Return the blocks as a strip; each piece links to its line in the list, if necessary on another page of it."""
     shown = {one.number for one in listed}
     size = -(-len(blocks) // _DRAWN)
@@ -190,7 +192,7 @@ def _strip(blocks: list[FileBlock], bad: list[QuarantinedRecord], listed: list[F
     segments = []
     for piece in pieces:
         number = piece[0].number
-        href = f"#block-{number}" if number in shown else f"{page}?block={number}#blocks"
+        href = f"#block-{number}" if number in shown else visit.to.blocks(visit.ledger, life.id, number)
         segments.append(_segment(piece, numbers, href))
     return strip(segments, f"{plural(len(blocks), 'block')} of the file")
 

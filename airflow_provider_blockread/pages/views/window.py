@@ -56,11 +56,10 @@ def show(visit: Visit) -> Response:
     generations = list_generations(ledger, row.window.id)
     asked = next((one for one in generations if one.number == whole(visit.asked("generation"))), None)
     chosen = asked or row.shown or row.generation
-    newest = row.generation.number if row.generation else 0
+    number = chosen.number if chosen else 0
     is_other = asked is not None and row.current is not None and asked.number != row.current.number
     viewed = viewing(ledger, row, asked) if asked is not None and is_other else row
-    number = viewed.viewed.number if viewed.viewed else newest
-    detail = window_detail(ledger, row.window.id, chosen.number if chosen else 0)
+    detail = window_detail(ledger, row.window.id, number)
     published = window_detail(ledger, row.window.id, row.current.number) if is_other and row.current else detail
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
     files = window_files(ledger, row.window.id, number, bad=only_bad, after=after, limit=_PAGE + 1)
@@ -78,7 +77,8 @@ def show(visit: Visit) -> Response:
         "proof": proof_of(row.window, chosen, detail) if chosen else [],
         "files": files[:_PAGE],
         "file_state": state_of,
-        "tape": _tape(visit, viewed, state_of),
+        "asked": asked.number if asked else None,
+        "tape": _tape(visit, viewed, number, state_of),
         "only_bad": only_bad,
         "more": files[_PAGE - 1].id if len(files) > _PAGE else None,
         "bad": bad,
@@ -123,7 +123,7 @@ def _failed_at(visit: Visit, trouble: Trouble | None, failed: Sequence[NamedFile
     if trouble is None or not trouble.excerpt or len(failed) != 1:
         return None
     at, length = trouble.excerpt[0].offset, sum(len(part) for line in trouble.excerpt for part in line.text)
-    return f"{visit.to.records(visit.ledger, failed[0].id, at)}&length={length}"
+    return visit.to.records(visit.ledger, failed[0].id, at, length)
 
 
 def _numbers(visit: Visit, row: WindowRow, generation: int) -> dict[str, int]:
@@ -178,13 +178,13 @@ def _task(visit: Visit, owner: str) -> tuple[str, str | None]:
     return name, visit.site.links.task(task)
 
 
-def _tape(visit: Visit, row: WindowRow, state_of: Callable[[int, int, str], str]) -> Strip | None:
+def _tape(visit: Visit, row: WindowRow, generation: int, state_of: Callable[[int, int, str], str]) -> Strip | None:
     """Return the window's files as a strip with widths by bytes, or None if there is nothing to compare."""
     window, ledger = row.window, str(visit.ledger)
     if not 1 < window.files <= _MOST_DRAWN:
         return None
-    here, segments = visit.to.window(ledger, window.id), []
-    for piece in file_pieces(visit.env.ledger, window.id, pieces=_DRAWN):
+    segments, asked = [], whole(visit.asked("generation"))
+    for piece in file_pieces(visit.env.ledger, window.id, generation, pieces=_DRAWN):
         one = piece.files == 1
         bad = f", {plural(piece.bad_records, 'bad record')}" if piece.bad_records else ""
         name = printable(piece.path) if one else f"{plural(piece.files, 'file')} from {printable(piece.path)} on"
@@ -194,7 +194,9 @@ def _tape(visit: Visit, row: WindowRow, state_of: Callable[[int, int, str], str]
                 kind=state,
                 label=f"{name}: {state}, {format_bytes(piece.bytes)}{bad}",
                 weight=piece.bytes,
-                href=visit.to.file(ledger, piece.first) if one else f"{here}?file={piece.first - 1}#files",
+                href=visit.to.file(ledger, piece.first)
+                if one
+                else visit.to.files(ledger, window.id, generation=asked, file=piece.first - 1),
                 tick=piece.bad_records > 0,
             )
         )
