@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -152,6 +152,19 @@ def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
             replaced={row[0]: row[1] for row in connection.execute(newer.group_by(replacements.c.generation))},
             asked_by={row[0]: row[1] for row in connection.execute(asked)},
         )
+
+
+def quarantine_files(
+    ledger: Ledger, window: str, generation: int, *, sources: Collection[str] | None = None, limit: int = 1000
+) -> list[Output]:
+    """Return the first files in which readers find a generation's bad records; only those written to `sources`."""
+    query = select(*(outputs.c[name] for name in Output._fields)).order_by(outputs.c.seq).limit(limit)
+    query = query.where(in_generation(outputs, window, generation), _is_shown(window, generation))
+    query = query.where(outputs.c.kind == "quarantine")
+    if sources is not None:
+        query = query.where(outputs.c.source.in_(sources))
+    with ledger.reading() as connection:
+        return [Output(*row) for row in connection.execute(query)]
 
 
 def _is_shown(window: str, generation: int) -> ColumnElement[bool]:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.files import read_small
-from airflow_provider_blockread.exchange.model import Receipt
+from airflow_provider_blockread.exchange.model import GroupResult, Receipt
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.ledger.model import Generation, Group
@@ -25,7 +25,7 @@ from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA
 from airflow_provider_blockread.steps.model import Environment
 
 _WORST = ("failed", "stalled", "reading", "waiting", "done")
-_MOST_BYTES = 64 * 2**20  # of a quarantine file that a page opens
+_MOST_BYTES, _MOST_FILES = 64 * 2**20, 100  # of the quarantine that a page opens
 _BAD_COLUMNS = pa.schema(
     QUARANTINE_SCHEMA.field(name).with_nullable(False)  # noqa: FBT003 - takes no names
     for name in ("path", "block", "offset", "length", "reason", "bytes")
@@ -55,8 +55,10 @@ class FileBlock:
     receipt: Receipt | None = None
 
 
-def file_blocks(env: Environment, row: WindowRow, generation: Generation, file: int) -> list[FileBlock]:
-    """Return the blocks of a file in a window, in order, as far as the work area still has them.
+def file_blocks(
+    env: Environment, row: WindowRow, generation: Generation, file: int
+) -> tuple[list[FileBlock], list[str]]:
+    """Return the blocks of a file in a window, in order, and where their tasks wrote files with bad records.
 
     Raises:
         ExchangeError: when the plan or the receipts are gone.
@@ -64,10 +66,15 @@ def file_blocks(env: Environment, row: WindowRow, generation: Generation, file: 
     blocks = list(env.blocks(row.window, generation, file=file))
     named = {block.group for block in blocks}
     groups = [one for one in list_groups(env.ledger, row.window.id, generation.number) if one.ref.group in named]
-    receipts = {receipt.block: receipt for group in groups for receipt in _receipts(env, group, file)}
+    results = [result for group in groups if (result := _result(env, group)) is not None]
+    receipts = {
+        receipt.block: receipt
+        for result in results
+        for receipt in read_receipts(env.stores, result.receipts_uri, result.receipts_hash, of_file=file)
+    }
     now = env.ledger.now()
     states = {group.ref.group: group_progress(group, now).state for group in groups}
-    return [
+    found = [
         FileBlock(
             number=block.number,
             start=block.start,
@@ -78,6 +85,7 @@ def file_blocks(env: Environment, row: WindowRow, generation: Generation, file: 
         )
         for block in blocks
     ]
+    return found, [one.uri for result in results for one in result.quarantined]
 
 
 def file_states(env: Environment, row: WindowRow, generation: Generation) -> dict[int, str]:
@@ -102,25 +110,30 @@ def worst(states: Iterable[str]) -> str:
     return min(states, key=lambda word: _WORST.index(word) if word in _WORST else len(_WORST))
 
 
-def _receipts(env: Environment, group: Group, file: int) -> list[Receipt]:
+def _result(env: Environment, group: Group) -> GroupResult | None:
     if group.result_uri is None or group.result_hash is None:
-        return []
-    result = read_result(env.stores, group.result_uri, group.result_hash)
-    return list(read_receipts(env.stores, result.receipts_uri, result.receipts_hash, of_file=file))
+        return None
+    return read_result(env.stores, group.result_uri, group.result_hash)
 
 
 def bad_records(
     env: Environment, outputs: Sequence[Output], *, path: str = "", limit: int = 100
 ) -> tuple[list[QuarantinedRecord], str]:
-    """Return the first records of quarantine files, or of one path in them, and why reading them failed, if it did."""
+    """Return the first records of quarantine files, or of one path in them, and why these are not all, if so."""
     found: list[QuarantinedRecord] = []
+    opened, size, left = 0, 0, ""
     try:
         for output in outputs:
-            if output.kind == "quarantine" and output.size <= _MOST_BYTES and len(found) < limit:
-                found += islice(_of_file(env, output.uri, path), limit - len(found))
+            if len(found) == limit:
+                return found, ""
+            if opened == _MOST_FILES or size + output.size > _MOST_BYTES:
+                left = left or output.uri
+                continue
+            opened, size = opened + 1, size + output.size
+            found += islice(_of_file(env, output.uri, path), limit - len(found))
     except (pa.ArrowException, ValueError, BlockReadError) as error:
         return found, f"The quarantine cannot be read: {error}"
-    return found, ""
+    return found, f"A page does not read all of the quarantine; more is in {left}" if left else ""
 
 
 def _of_file(env: Environment, uri: str, path: str) -> Iterator[QuarantinedRecord]:

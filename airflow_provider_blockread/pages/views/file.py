@@ -11,7 +11,7 @@ from starlette.responses import Response
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.files import FileLife, file_life, file_versions
-from airflow_provider_blockread.ledger.overview.window import window_detail
+from airflow_provider_blockread.ledger.overview.window import quarantine_files
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.ledger.upkeep.cleaning import listed_source
 from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
@@ -170,15 +170,16 @@ def _evidence(
     generation = row.shown or row.generation
     if generation is None or row.window.pruned_at is not None:
         return [], "The window's detail is gone: it was pruned, or never opened.", [], ""
-    bad: list[QuarantinedRecord] = []
-    bad_note = ""
-    if visit.may_read_records and life.bad_records:
-        detail = window_detail(visit.env.ledger, row.window.id, generation.number)
-        bad, bad_note = bad_records(visit.env, detail.outputs, path=life.path)
+    blocks: list[FileBlock] = []
+    note, sources = "", None
     try:
-        return file_blocks(visit.env, row, generation, life.id), "", bad, bad_note
+        blocks, sources = file_blocks(visit.env, row, generation, life.id)
     except BlockReadError as error:
-        return [], str(error), bad, bad_note
+        note = str(error)
+    if not (visit.may_read_records and life.bad_records):
+        return blocks, note, [], ""
+    kept = quarantine_files(visit.env.ledger, row.window.id, generation.number, sources=sources)
+    return blocks, note, *bad_records(visit.env, kept, path=life.path)
 
 
 def _strip(

@@ -14,6 +14,7 @@ from airflow_provider_blockread.errors import BlockReadError, printable
 from airflow_provider_blockread.ledger.overview.window import (
     NamedFile,
     file_pieces,
+    quarantine_files,
     window_detail,
     window_files,
 )
@@ -63,7 +64,8 @@ def show(visit: Visit) -> Response:
     published = window_detail(ledger, row.window.id, row.current.number) if is_other and row.current else detail
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
     files = window_files(ledger, row.window.id, number, bad=only_bad, after=after, limit=_PAGE + 1)
-    bad, bad_note = bad_records(visit.env, detail.outputs, limit=_BAD) if visit.may_read_records else ([], "")
+    kept = quarantine_files(ledger, row.window.id, number) if visit.may_read_records else []
+    bad, bad_note = bad_records(visit.env, kept, limit=_BAD)
     failure = failure_of(ledger, row, row.error, visit.quoted(row.error))
     failed, trouble = failure.files, failure.trouble
     state_of = _state_of_files(visit, viewed, {one.id for one in failed if not one.left_out})
