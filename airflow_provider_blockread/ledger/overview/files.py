@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, false, func, or_, select, true, tuple_
+from sqlalchemy import Select, case, false, func, literal, or_, select, true, tuple_, union
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
@@ -119,6 +119,15 @@ class FileVersionRow(NamedTuple):
     key: str | None  # of that window
 
 
+class FileVersions(NamedTuple):
+    """The versions of a path in some feeds, and which of its own feed's versions one of them is."""
+
+    listed: list[FileVersionRow]  # the newest, and the one, in the order in which they were seen
+    all: int
+    of_feed: int
+    place: int  # from 1
+
+
 def waiting_files(
     ledger: Ledger, feed: int, *, after: tuple[int, str, int] | None = None, late: bool = False, limit: int = 50
 ) -> list[WaitingFile]:
@@ -213,13 +222,22 @@ def file_life(ledger: Ledger, file: int) -> FileLife | None:
         )
 
 
-def file_versions(ledger: Ledger, path: str) -> list[FileVersionRow]:
-    """Return all versions of a path in all feeds, in the order in which they were seen."""
+def file_versions(ledger: Ledger, file: int, path: str, *, of: Collection[int], limit: int = 200) -> FileVersions:
+    """Return the versions of a file's path in these feeds."""
+    among = (files.c.path_digest == path_digest(path), files.c.feed_id.in_(of))
+    mine = files.c.feed_id == select(files.c.feed_id).where(files.c.id == file).scalar_subquery()
+    until = mine & (files.c.id <= file)
+    counts = select(func.count(), func.count(case((mine, 1))), func.count(case((until, 1)))).where(*among)
+    newest = select(files.c.id).where(*among).order_by(files.c.id.desc()).limit(limit).subquery()
     columns = (files.c.id, files.c.feed_id, feeds.c.name, files.c.size, files.c.mtime_ns, files.c.state)
     query = select(*columns, files.c.window_id, windows.c.key).join(feeds, feeds.c.id == files.c.feed_id)
-    query = query.outerjoin(windows, _ITS_WINDOW).where(files.c.path_digest == path_digest(path))
+    query = query.outerjoin(windows, _ITS_WINDOW).where(
+        files.c.id.in_(union(select(newest.c.id), select(literal(file))))
+    )
     with ledger.reading() as connection:
-        return [FileVersionRow(*row) for row in connection.execute(query.order_by(files.c.id).limit(200))]
+        rows = [FileVersionRow(*row) for row in connection.execute(query.order_by(files.c.id))]
+        of_all, of_feed, place = connection.execute(counts).one()
+    return FileVersions(rows, of_all, of_feed, place)
 
 
 def _replacing(window: str, file: int) -> Select[Any]:

@@ -49,7 +49,6 @@ def show(visit: Visit) -> Response:
     blocks, note, bad, bad_note = _evidence(visit, life, row)
     wrong = block_of(row.error) if trouble and row and row.error else None
     blocks = [_as_it_failed(one, wrong) for one in blocks]
-    seen = visit.seen(visit.ledger)
     asked = whole(visit.asked("block")) or 0
     first = next((index for index, one in enumerate(blocks) if one.number >= asked), 0)
     listed = blocks[first : first + _LISTED]
@@ -58,7 +57,7 @@ def show(visit: Visit) -> Response:
         "now": env.ledger.now(),
         "row": row,
         "trouble": trouble,
-        "versions": [one for one in file_versions(env.ledger, life.path) if one.feed_id in seen],
+        "versions": file_versions(env.ledger, life.id, life.path, of=visit.seen(visit.ledger)),
         "blocks": listed,
         "block_count": len(blocks),
         "earlier": blocks[max(first - _LISTED, 0)].number if first else None,
