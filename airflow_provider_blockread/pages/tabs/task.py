@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.runs import viewed_groups
-from airflow_provider_blockread.pages.site import TaskId
+from airflow_provider_blockread.pages.site import TaskId, task_of
 from airflow_provider_blockread.pages.tabs.cards import group_card, window_card
 from airflow_provider_blockread.pages.tabs.run_windows import RunWindow, airflow_ids, may_plan, run_windows
 from airflow_provider_blockread.pages.visit import Visit
@@ -20,6 +20,7 @@ class _Found(NamedTuple):
     window: RunWindow
     groups: list[Group]
     group: Group | None
+    is_its_own: bool  # it planned the window or reads the group, rather than a task near it
 
 
 def show(visit: Visit) -> Response:
@@ -44,6 +45,8 @@ def _values(visit: Visit) -> dict[str, object]:
         "ids": ids,
         "group": group,
         "window": window,
+        "is_its_own": found is not None and found.is_its_own,
+        "has_windows": bool(windows),
         "problems": problems,
         "moving": moving,
         "state": state,
@@ -53,19 +56,21 @@ def _values(visit: Visit) -> dict[str, object]:
 def _found(windows: list[RunWindow], ids: TaskId) -> _Found | None:
     """Return what a task instance works on, by the names of tasks in the ledger, or None.
 
-    A task that has not begun is not in any ledger. It works on the window that a task of its own task group has
-    planned; its map index is the number of its group.
+    A task that has not begun is not in any ledger. It is near the window that a task of its own task group has
+    planned. If it is the task that reads, its map index is the number of its group.
     """
     listed = [(one, viewed_groups(one.env.ledger, one.row)) for one in windows]
     for one, groups in listed:
         mine = next((group for group in groups if group.owner == ids.owner), None)
         if mine is not None:
-            return _Found(one, groups, mine)
+            return _Found(one, groups, mine, is_its_own=True)
     task_group = ids.task.rpartition(".")[0]
     near = ((one, groups) for one, groups in listed if one.planner.rpartition(".")[0] == task_group)
     found = next(near, None)
     if found is None:
         return None
     one, groups = found
-    mapped = ids.map_index if ids.task != one.planner else -1
-    return _Found(one, groups, next((group for group in groups if group.ref.group == mapped), None))
+    readers = {task.task for group in groups if (task := task_of(group.owner or ""))} or {f"{task_group}.read"}
+    mapped = ids.map_index if ids.task in readers else -1
+    group = next((group for group in groups if group.ref.group == mapped), None)
+    return _Found(one, groups, group, is_its_own=group is not None or ids.task == one.planner)
