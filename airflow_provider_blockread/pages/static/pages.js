@@ -23,15 +23,24 @@ document.addEventListener("click", (event) => {
   link.remove();
 });
 
-// The exact time in the reader's own zone, beside UTC.
-function localTimes(within) {
+// The exact time on hover, also in the reader's own zone, and by a switch for all times, since there are fingers and keys.
+const times = document.querySelector("[data-times]");
+function showTimes(within) {
+  const exactly = localStorage.getItem("blockread-times") === "exact";
+  times?.setAttribute("aria-pressed", String(exactly));
   for (const time of within.querySelectorAll("time[title]")) {
-    if (time.dataset.local) continue;
-    time.dataset.local = "1";
-    time.title += ` · ${new Date(time.dateTime).toLocaleString()} here`;
+    if (!time.dataset.words) {
+      Object.assign(time.dataset, { words: time.textContent, exact: time.title });
+      time.title += ` · ${new Date(time.dateTime).toLocaleString()} here`;
+    }
+    time.textContent = exactly ? time.dataset.exact : time.dataset.words;
   }
 }
-localTimes(document);
+times?.addEventListener("click", () => {
+  localStorage.setItem("blockread-times", times.ariaPressed === "true" ? "words" : "exact");
+  showTimes(document);
+});
+showTimes(document);
 
 // A strip or a calendar says below it what the pointer or the focus is on. It is one stop of the Tab key; arrows lead
 // along it.
@@ -96,7 +105,7 @@ async function look() {
         const focused = [...live.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement);
         live.innerHTML = now.html;
         live.dataset.shown = now.html;
-        localTimes(live);
+        showTimes(live);
         oneStop(live);
         live.querySelectorAll(FOCUSABLE)[focused]?.focus({ preventScroll: true });
       }

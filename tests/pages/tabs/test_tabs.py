@@ -128,6 +128,34 @@ def test_a_task_that_has_not_begun_shows_its_group(client: TestClient, window: W
     assert "has read nothing" in client.get(f"/tabs/task?{RUN}&task_id=mail&map_index=-1").text
 
 
+def test_a_task_is_told_only_what_is_known_of_it(client: TestClient, env: Environment, window: Window) -> None:
+    """Mapped tasks near the one that reads are read by none of them; a run with a window is not called empty."""
+    asked = ("logs.read&map_index=1", "logs.other&map_index=1", "logs.commit&map_index=-1", "mail&map_index=-1")
+    before = [client.get(f"/tabs/task?{RUN}&task_id={task}").text for task in asked]
+    owner = "load/manual__1/logs.mine/0"
+    claim_group(env.ledger, ref(window, 0), owner=owner, clear_number=0, stale_after_s=STALE_S)
+    begun = [client.get(f"/tabs/task?{RUN}&task_id=logs.{task}&map_index=1").text for task in ("read", "mine")]
+    unknown = client.get("/tabs/task?dag_id=load&run_id=none&task_id=mail&map_index=-1").text
+
+    assert ["group 1 of 2" in text for text in before] == [True, False, False, False]
+    assert ["What this task worked on" in text for text in before] == [True, False, False, False]
+    assert ["worked on" in text for text in before] == [True, True, True, False]
+    assert ["group 1 of 2" in text for text in begun] == [False, True]
+    assert "No window of this run was planned by a task in the task group of this one" in before[-1]
+    assert "This run has no window in ledger main" in unknown
+
+
+def test_stages_have_their_date_and_zone(client: TestClient, env: Environment, window: Window, clock: Clock) -> None:
+    """In Airflow's tabs as on the page of the window."""
+    clock.pass_seconds(5)
+    _read(env, window, 0)
+    run, page = (client.get(path).text for path in (f"/tabs/run?{RUN}", f"/ledgers/main/windows/{window.id}"))
+
+    assert "00:00:00</time> <small>01 Jan 2026, UTC</small>" in run
+    assert "00:00:00</time> <small>01 Jan 2026, UTC</small>" in page
+    assert "00:00:05</time> <small>5.0 s later</small>" in run
+
+
 def test_an_error_comes_first_with_the_record(client: TestClient, env: Environment, window: Window) -> None:
     """The bytes of the record are there as text and in hex, and the command that the error names is complete."""
     fail_group(env.ledger, _read(env, window, 0), BAD.replace(" W ", f" {window.id} "))
