@@ -82,7 +82,7 @@ def feeds_at_a_glance(ledger: Ledger, feed: int | None = None) -> list[FeedSums]
         dags = feed_dags(connection, feed)
         last = _last_windows(connection, feed)
         at_work: dict[int, list[WindowRow]] = defaultdict(list)
-        for one in open_windows(connection, now, feed=feed):
+        for one in open_windows(connection, now, of=None if feed is None else [feed], each=True):
             at_work[one.feed_id].append(one)
     return [
         FeedSums(

@@ -67,7 +67,7 @@ class Health:
     revision: str
     bytes: int
     tables: tuple[TableRows, ...]  # the largest first
-    stuck: tuple[WindowRow, ...]  # failed and stalled windows
+    stuck: tuple[WindowRow, ...]  # failed and stalled windows, at most `MOST_OPEN`
     at_work: tuple[WindowRow, ...]
     unfinished: tuple[Unfinished, ...]
     listings: tuple[NewestListing, ...]  # the newest of each feed
@@ -79,11 +79,11 @@ class Health:
         return listing.finished_at is None and listing.began_at < self.now - _LATE
 
 
-def ledger_health(ledger: Ledger) -> Health:
-    """Return the health of a ledger."""
+def ledger_health(ledger: Ledger, of: Collection[int] | None = None) -> Health:
+    """Return the health of a ledger, with the windows of these feeds; None for all."""
     now = ledger.now()
     with ledger.reading() as connection:
-        found = open_windows(connection, now)
+        found = open_windows(connection, now, of=of)
         size, rows = _size_and_rows(connection)
         return Health(
             database={"sqlite": "SQLite"}.get(connection.dialect.name, "PostgreSQL"),

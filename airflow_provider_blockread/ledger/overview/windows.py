@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, case, exists, func, or_, select, tuple_
 
+from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.overview.unfinished import unfinished_in, urgent_windows
+from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.rows import WINDOWS, generation_from, window_from
 from airflow_provider_blockread.ledger.schema.tables import (
-    IS_UNFINISHED,
     exclusions,
     feeds,
     generations,
@@ -23,8 +25,10 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.progress import Progress, newest_generations, progress_of
 from airflow_provider_blockread.options import nanoseconds
 
-MOST_OPEN = 500
-"""Windows at work, failed or stalled that are checked one by one."""
+JUDGED = 100
+"""Windows that a statement reads whose state depends on heartbeats."""
+
+_BATCH = 500  # windows a statement
 
 #: States of progress in which a window is not over.
 OPEN_STATES = ("planning", "waiting", "reading", "proving", "publishing", "stalled", "failed")
@@ -108,19 +112,22 @@ class WindowFilter:
 def list_page(
     ledger: Ledger, feed: int, wanted: WindowFilter, *, before: int | None = None, limit: int = 50
 ) -> list[WindowRow]:
-    """Return windows of a feed, newest first: those whose sequence is below `before`.
-
-    For states that depend on heartbeats, only the newest hundreds of unfinished windows are checked.
-    """
+    """Return windows of a feed, newest first: those whose sequence is below `before`."""
     query = WINDOWS.where(windows.c.feed_id == feed).order_by(windows.c.sequence.desc())
     query = _filtered(query, wanted)
-    if before is not None:
-        query = query.where(windows.c.sequence < before)
     judged = wanted.state in OPEN_STATES
+    size = JUDGED if judged else limit
+    found: list[WindowRow] = []
     with ledger.reading() as connection:
-        rows = connection.execute(query.limit(MOST_OPEN if judged else limit)).all()
-        found = window_rows(connection, rows, ledger.now())
-    return [one for one in found if one.progress.state == wanted.state][:limit] if judged else found
+        while len(found) < limit:
+            older = query if before is None else query.where(windows.c.sequence < before)
+            rows = connection.execute(older.limit(size)).all()
+            some = window_rows(connection, rows, ledger.now())
+            found += [one for one in some if not judged or one.progress.state == wanted.state]
+            if len(rows) < size:
+                break
+            before = rows[-1].sequence
+    return found[:limit]
 
 
 def list_windows(
@@ -147,12 +154,17 @@ def viewing(ledger: Ledger, row: WindowRow, generation: Generation) -> WindowRow
         return _viewing(connection, [replace(row, viewed=generation)])[0]
 
 
-def open_windows(connection: Connection, now: datetime, *, feed: int | None = None) -> list[WindowRow]:
-    """Return unfinished windows, and published ones that are read again, newest first, at most some hundreds."""
-    query = _newest_first().where(_is_open())
-    if feed is not None:
-        query = query.where(windows.c.feed_id == feed)
-    return window_rows(connection, connection.execute(query.limit(MOST_OPEN)).all(), now)
+def open_windows(
+    connection: Connection, now: datetime, *, of: Collection[int] | None = None, each: bool = False
+) -> list[WindowRow]:
+    """Return unfinished windows, and published ones that are read again, of these feeds, newest first.
+
+    Where there are more than `MOST_OPEN`, in `each` feed or in all together, those that failed or stalled remain.
+    """
+    found: list[WindowRow] = []
+    for ids in batched(urgent_windows(connection, of, each=each), _BATCH):
+        found += window_rows(connection, connection.execute(WINDOWS.where(windows.c.id.in_(ids))).all(), now)
+    return sorted(found, key=lambda one: (one.window.created_at, one.window.sequence), reverse=True)
 
 
 def find_windows(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) -> list[WindowRow]:
@@ -197,17 +209,13 @@ def _newest_first() -> Select[Any]:
     return WINDOWS.order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
 
 
-def _is_open() -> Any:  # noqa: ANN401 - a condition
-    begun = select(generations.c.window_id).where(IS_UNFINISHED)
-    return (windows.c.state == "planning") | windows.c.id.in_(begun)
-
-
 def _filtered(query: Select[Any], wanted: WindowFilter) -> Select[Any]:
     mine = generations.c.window_id == windows.c.id
     if wanted.state in OPEN_STATES:
-        query = query.where(_is_open())
+        query = unfinished_in(query, wanted.state)
     elif wanted.state == "published":
         query = query.where(exists().where(mine, generations.c.state == "published"))
+        query = query.where(~exists().where(mine, generations.c.state.in_(UNFINISHED_STATES)))
     elif wanted.state:
         query = query.where(windows.c.state == wanted.state)
     if wanted.text:

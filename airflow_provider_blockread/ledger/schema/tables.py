@@ -114,6 +114,9 @@ windows = Table(
     CheckConstraint("state <> 'open' OR manifest_uri <> ''", name="open_has_manifest"),
 )
 Index("ix_windows_run", windows.c.run)
+# SQLite uses a partial index only if the statement has the condition literally, and not as a bound parameter.
+IS_PLANNING: ColumnElement[bool] = literal_column("state = 'planning'")
+Index("ix_windows_planning", windows.c.id, sqlite_where=IS_PLANNING, postgresql_where=IS_PLANNING)
 
 # Columns are in an order for which PostgreSQL needs no padding, since there are a million rows and more.
 files = Table(
@@ -147,7 +150,6 @@ files = Table(
     sqlite_autoincrement=True,
 )
 
-# SQLite uses a partial index only if the statement has the condition literally, and not as a bound parameter.
 IS_PENDING: ColumnElement[bool] = literal_column("state = 'pending'")
 IS_HELD: ColumnElement[bool] = literal_column("window_id IS NOT NULL")
 #: Files that a listing must check one by one although it knows them: if they are seen again, their state changes.

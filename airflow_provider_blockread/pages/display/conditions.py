@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from airflow_provider_blockread.ledger.overview import unfinished
 from airflow_provider_blockread.ledger.overview.feeds import DAYS, FeedSums
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.parsing.sizes import plural
@@ -76,9 +77,15 @@ def condition_of(
     return Condition(word=word, why=why[0].upper() + why[1:])
 
 
+def count_of_windows(count: int, checked: int) -> str:
+    """Return a count of windows, with `or more` where so many were checked that others may have been omitted."""
+    return f"{count:,} or more windows" if checked >= unfinished.MOST_OPEN else plural(count, "window")
+
+
 def _wrong(feed: FeedSums, first: WindowRow, now: datetime, quoted: Callable[[str | None], str | None]) -> str:
     failed, stalled = feed.count("failed"), feed.count("stalled")
-    counts = [f"{plural(n, 'window')} {word}" for n, word in ((failed, "failed"), (stalled, "stalled")) if n]
+    counts = [f"{plural(failed, 'window')} failed"] if failed and stalled else []
+    counts += [f"{count_of_windows(stalled or failed, failed + stalled)} {'stalled' if stalled else 'failed'}"]
     if first.state == "stalled" and first.progress.last_sign_at is not None:
         why = f"no sign of life for {duration((now - first.progress.last_sign_at).total_seconds())}"
     else:

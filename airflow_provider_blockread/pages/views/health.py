@@ -9,6 +9,7 @@ from starlette.responses import Response
 from airflow_provider_blockread.ledger.overview.health import OLD, Unfinished, ledger_health, recent_windows
 from airflow_provider_blockread.ledger.overview.refs import all_feeds, feed_of_window
 from airflow_provider_blockread.pages.display.commands import clear_command, continuing, run_of, trigger_command
+from airflow_provider_blockread.pages.display.conditions import count_of_windows
 from airflow_provider_blockread.pages.site import FeedRef
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.upkeep.pruning import find_leftovers
@@ -20,27 +21,26 @@ _SEARCH_S = 5.0
 def show(visit: Visit) -> Response:
     """Return the page, with leftovers if the query asks for them; feeds that the visitor may not see are omitted."""
     ledger = visit.env.ledger
-    found, seen = ledger_health(ledger), visit.seen(visit.ledger)
+    seen = visit.seen(visit.ledger)
+    found = ledger_health(ledger, list(seen))
     recent = recent_windows(ledger, list(seen), limit=_SEARCHED) if visit.asked("leftovers") else None
-    stuck = [one for one in found.stuck if one.feed_id in seen]
     values = {
         "recent": {} if recent is None else {window.id: window for window in recent},
         "leftovers": None if recent is None else find_leftovers(visit.env, recent, within_s=_SEARCH_S),
         "found": found,
+        "stuck": count_of_windows(len(found.stuck), len(found.stuck)),
         "name": visit.ledger,
         "uuid": ledger.uuid,
         "address": ledger.address,
         "seen": seen,
-        "stuck": stuck,
-        "at_work": [one for one in found.at_work if one.feed_id in seen],
         "listings": [one for one in found.listings if one.feed_id in seen],
         "unfinished": [
             (one, continuing(one, ledger.address)) for one in found.unfinished if _may_see(visit, one, seen)
         ],
-        "clears": {one.window.id: clear_command(run) for one in stuck if (run := run_of(one)) is not None},
+        "clears": {one.window.id: clear_command(run) for one in found.stuck if (run := run_of(one)) is not None},
         "lists_again": {feed: trigger_command(min(ref.dags)) for feed, ref in seen.items() if ref.dags},
         "old_days": OLD.days,
-        "errors": {one.window.id: visit.quoted(one.error, seen[one.feed_id]) for one in stuck},
+        "errors": {one.window.id: visit.quoted(one.error, seen[one.feed_id]) for one in found.stuck},
     }
     return visit.page("health.html", values)
 

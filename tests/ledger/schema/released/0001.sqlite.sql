@@ -453,6 +453,8 @@ CREATE INDEX ix_generations_run ON generations (run);
 
 CREATE INDEX ix_listings_feed_id ON listings (feed_id);
 
+CREATE INDEX ix_windows_planning ON windows (id) WHERE state = 'planning';
+
 CREATE INDEX ix_windows_run ON windows (run);
 
 CREATE UNIQUE INDEX uq_generations_published ON generations (window_id) WHERE state = 'published';
