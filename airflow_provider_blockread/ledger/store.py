@@ -8,7 +8,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -40,10 +39,14 @@ from airflow_provider_blockread.ledger.dialect import (
     wait_for_no_disk,
 )
 from airflow_provider_blockread.ledger.schema import tables
-from airflow_provider_blockread.ledger.trouble import OF_THE_SERVER, is_lasting, remedy, shared_mount
-
-_NO_TABLE = ("no such table", "no such column")  # SQLite's words
-_NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column
+from airflow_provider_blockread.ledger.trouble import (
+    OF_THE_SERVER,
+    is_lasting,
+    lacks_table,
+    on_one_line,
+    remedy,
+    shared_mount,
+)
 
 
 def utc_now() -> datetime:
@@ -54,21 +57,6 @@ def utc_now() -> datetime:
 def default_url(folder: str) -> str:
     """Return the URL of the embedded ledger in a folder."""
     return f"sqlite:///{Path(folder).absolute() / 'blockread.db'}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Upgrade:
-    """The revision of a schema before (None if there was no ledger) and after an upgrade."""
-
-    before: str | None
-    after: str
-
-    def __str__(self) -> str:
-        if self.before is None:
-            return f"created at revision {self.after}"
-        if self.before == self.after:
-            return f"at revision {self.after} already"
-        return f"upgraded from revision {self.before} to {self.after}"
 
 
 class Ledger:
@@ -126,7 +114,7 @@ class Ledger:
             self._identity = str(found.uuid), str(found.secret)
         return self._identity
 
-    def upgrade(self, *, identity: str | None = None) -> Upgrade:
+    def upgrade(self, *, identity: str | None = None) -> migrations.Upgrade:
         """Create or migrate the schema, and return both revisions; may run twice, and in two processes at once.
 
         A new ledger gets this identity, or a random one.
@@ -149,7 +137,7 @@ class Ledger:
                 made = {"uuid": identity or str(uuid4()), "secret": secrets.token_hex(32)}
                 row = made | {"created_at": self.now(), "singleton": 1}
                 connection.execute(tables.ledger.insert().values(row))
-        return Upgrade(before=revision, after=tables.REVISIONS[-1])
+        return migrations.Upgrade(before=revision, after=tables.REVISIONS[-1])
 
     def make(self) -> None:
         """Create the schema in an SQLite file that is missing or has none; any other ledger is not changed.
@@ -195,9 +183,9 @@ class Ledger:
 
         Raises:
             LedgerUnavailableError: when the database cannot be reached or stays locked.
-            LedgerSchemaError: when a table is missing.
+            LedgerSchemaError: when a table or the SQLite file is missing.
         """
-        with self._translated(), self._live_engine().connect() as connection:
+        with self._translated(), self._existing_engine().connect() as connection:
             yield connection
 
     @contextmanager
@@ -208,11 +196,11 @@ class Ledger:
 
         Raises:
             LedgerUnavailableError: when the database cannot be reached or stays locked.
-            LedgerSchemaError: when a table is missing.
+            LedgerSchemaError: when a table or the SQLite file is missing.
             ConflictError: when a constraint is violated because of what another process has done.
         """
         began = time.monotonic()
-        with self._translated(), self._live_engine().connect() as connection:
+        with self._translated(), self._existing_engine().connect() as connection:
             with connection.execution_options(blockread_writes=True, blockread_lasting=lasting).begin():
                 if not lasting:
                     wait_for_no_disk(connection)
@@ -225,12 +213,29 @@ class Ledger:
             self._engine.dispose()
         self._engine = None
 
+    def _existing_engine(self) -> Engine:
+        """Return the engine of a ledger that exists: SQLite would create a missing file, and keep a removed one open.
+
+        Raises:
+            LedgerSchemaError: when the file is missing.
+        """
+        if self._file is not None and is_missing(self._file):
+            self.close()
+            msg = (
+                f"ledger {self.name} is gone: restore its file from a backup, or correct its name; a new ledger would"
+                " read all files again"
+            )
+            raise LedgerSchemaError(msg)
+        return self._live_engine()
+
     def _live_engine(self) -> Engine:
-        if self._engine is None or self._pid != os.getpid():
-            if self._engine is not None:
-                self._engine.dispose(close=False)  # the sockets belong to the parent process
-            self._engine, self._pid = self._open(), os.getpid()
-        return self._engine
+        engine = self._engine  # another thread may close the ledger
+        if engine is None or self._pid != os.getpid():
+            if engine is not None:
+                engine.dispose(close=False)  # the sockets belong to the parent process
+            engine = self._open()
+            self._engine, self._pid = engine, os.getpid()
+        return engine
 
     def _make_folder(self, folder: Path) -> None:
         try:
@@ -258,12 +263,12 @@ class Ledger:
         try:
             yield
         except exc.IntegrityError as error:
-            msg = f"ledger {self.name}: another process changed the same rows ({_on_one_line(error.orig)}); retry"
+            msg = f"ledger {self.name}: another process changed the same rows ({on_one_line(error.orig)}); retry"
             raise ConflictError(msg) from error
         except exc.DBAPIError as error:
-            reason = _on_one_line(error.orig)
+            reason = on_one_line(error.orig)
             state = getattr(error.orig, "sqlstate", None)
-            if state in _NO_TABLE_STATES or reason.startswith(_NO_TABLE):
+            if lacks_table(reason, state):
                 what = self._needs_upgrade(f"lacks a table ({reason})")
                 msg = f"{what}; if it is already at the newest revision, restore it from a backup"
                 raise LedgerSchemaError(msg) from error
@@ -273,7 +278,7 @@ class Ledger:
                 raise
             raise self._trouble(reason, state) from error
         except (exc.TimeoutError, sqlite3.Error) as error:  # the latter from the driver itself, while a file is opened
-            raise self._trouble(_on_one_line(error)) from error
+            raise self._trouble(on_one_line(error)) from error
 
     def _needs_upgrade(self, what: str) -> str:
         return f"ledger {self.name} {what}; run `blockread db upgrade --state URL` with its URL"
@@ -286,8 +291,3 @@ class Ledger:
     def _trouble(self, reason: str, state: str | None = None) -> BlockReadError:
         kind = LedgerSchemaError if is_lasting(reason) else LedgerUnavailableError
         return kind(f"ledger {self.name} cannot be used: {reason}; {remedy(reason, state)}")
-
-
-def _on_one_line(error: BaseException | None) -> str:
-    """Return what a driver says, without the statement, which PostgreSQL quotes."""
-    return " ".join(str(error).partition("\nLINE ")[0].split())

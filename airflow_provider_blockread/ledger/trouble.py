@@ -48,6 +48,19 @@ _LASTING = re.compile("is not a database|is malformed|malformed database|already
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
 OF_THE_SERVER = frozenset({"25006", "3F000", "42501", "42710", "42P07"})
 
+_NO_TABLE = ("no such table", "no such column")  # SQLite's words
+_NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column
+
+
+def on_one_line(error: BaseException | None) -> str:
+    """Return what a driver says, without the statement, which PostgreSQL quotes."""
+    return " ".join(str(error).partition("\nLINE ")[0].split())
+
+
+def lacks_table(reason: str, state: str | None) -> bool:
+    """Return whether a table or a column is missing, according to a reason and a state of PostgreSQL."""
+    return state in _NO_TABLE_STATES or reason.startswith(_NO_TABLE)
+
 
 def remedy(reason: str, state: str | None) -> str:
     """Return what to do about a database's error, given by its words and, for PostgreSQL, its state."""

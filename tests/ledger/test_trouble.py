@@ -110,6 +110,7 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_file_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
     """A retry cannot help, so the error is none that asks for one; it says what does."""
+    (tmp_path / "other.db").touch()
     other = Ledger(f"sqlite:///{tmp_path / 'other.db'}")
     with other.writing() as connection:
         connection.execute(text("CREATE TABLE windows (a INTEGER)"))

@@ -9,10 +9,8 @@ from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from sqlalchemy import text
 
-from airflow_provider_blockread.cli.commands import blockread
 from airflow_provider_blockread.errors import (
     ConflictError,
     LedgerSchemaError,
@@ -20,6 +18,7 @@ from airflow_provider_blockread.errors import (
 )
 from airflow_provider_blockread.ledger import trouble
 from airflow_provider_blockread.ledger.feeds import open_feed
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
@@ -102,6 +101,23 @@ def _lacking(ledger: Ledger, file: Path, missing: str) -> None:
     ledger.close()
 
 
+def test_a_ledger_whose_file_is_gone(here: Pipe, tmp_path: Path) -> None:
+    """Nothing creates an empty one in its place; with the file back, the same process goes on, as the message says."""
+    here.put({"a.txt": b"a\n"})
+    here.run()
+    here.close()
+    ledger, file = here.env.ledger, tmp_path / "ledger.db"
+    file.rename(tmp_path / "backup.db")
+    for use in (lambda: list_windows(ledger), lambda: open_feed(ledger, "other")):
+        with pytest.raises(LedgerSchemaError, match=r"ledger\.db is gone: restore its file from a backup"):
+            use()
+    assert not file.exists()
+
+    (tmp_path / "backup.db").rename(file)
+    [found] = list_windows(ledger)
+    assert found.state == "published"
+
+
 def test_a_ledger_without_one_of_its_tables(here: Pipe, desk: Desk, tmp_path: Path) -> None:
     """The upgrade finds it at the newest revision already, and the backup helps, as the message says."""
     here.put({"a.txt": b"a\n"})
@@ -118,19 +134,6 @@ def test_a_ledger_without_one_of_its_tables(here: Pipe, desk: Desk, tmp_path: Pa
     shutil.copy(tmp_path / "backup.db", tmp_path / "ledger.db")
 
     desk.done("plan", str(here.source), "--name", "feed")
-
-
-def test_a_ledger_that_vanished_while_it_was_open(tmp_path: Path) -> None:
-    """The upgrade makes it again, and the same call works."""
-    with closing(Ledger(f"sqlite:///{tmp_path}/ledger.db")) as ledger:
-        ledger.upgrade()
-        for file in tmp_path.glob("ledger.db*"):
-            file.unlink()
-        ledger.close()
-        with pytest.raises(LedgerSchemaError, match="lacks a table"):
-            open_feed(ledger, "feed")
-        CliRunner().invoke(blockread, ["db", "upgrade", "--state", f"sqlite:///{tmp_path}/ledger.db"])
-        assert open_feed(ledger, "feed") == 1
 
 
 def test_a_newer_ledger_needs_a_newer_package(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

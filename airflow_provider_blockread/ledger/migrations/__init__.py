@@ -5,6 +5,7 @@ A new ledger is created from `tables` and `views`. An older one runs the Alembic
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, inspect, select
@@ -14,6 +15,21 @@ from airflow_provider_blockread.ledger.schema.columns import metadata
 
 if TYPE_CHECKING:
     from alembic.config import Config
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """The revision of a schema before (None if there was no ledger) and after an upgrade."""
+
+    before: str | None
+    after: str
+
+    def __str__(self) -> str:
+        if self.before is None:
+            return f"created at revision {self.after}"
+        if self.before == self.after:
+            return f"at revision {self.after} already"
+        return f"upgraded from revision {self.before} to {self.after}"
 
 
 def config(connection: Connection | None = None) -> Config:

@@ -239,6 +239,7 @@ CATALOG: list[Entry] = [
         "blockread db upgrade --state URL` with its URL",
         f"{_HERE}/test_ledgers.py::test_a_ledger_is_made_or_brought_up_to_date",
     ),
+    Remedy("ledger/store.py", "restore its file", f"{_HERE}/test_ledgers.py::test_a_ledger_whose_file_is_gone"),
     Remedy(
         "ledger/store.py",
         "newer than this package",
