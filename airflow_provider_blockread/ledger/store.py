@@ -95,6 +95,10 @@ class Ledger:
         """The address with its parameters, for commands: they reach this ledger, once they are given the password."""
         return complete(self._url)
 
+    def has_address_of(self, other: Ledger) -> bool:
+        """Return whether another ledger is reached in the same way, by the same user with the same password."""
+        return self._url == other._url
+
     @property
     def uuid(self) -> str:
         """The identity of this ledger, fixed when it was created."""

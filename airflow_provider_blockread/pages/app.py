@@ -24,7 +24,7 @@ from airflow_provider_blockread.pages.actions.kinds import ACTIONS
 from airflow_provider_blockread.pages.display.templates import make_templates
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
 from airflow_provider_blockread.pages.site import FeedRef, Links, Site, Visitor
-from airflow_provider_blockread.pages.visit import Ledgers, Visit, render
+from airflow_provider_blockread.pages.visit import Ledgers, LedgersOfRequest, Visit, render
 
 _STATIC = Path(__file__).with_name("static")
 #: Nothing is loaded from other origins, and only pages of the same origin may frame these.
@@ -63,11 +63,12 @@ def _route(page: PageRoute, site: Site, ledgers: Ledgers, templates: Templates) 
         _require_text(request, form)
 
         def work() -> Response:
-            feed = None if page.needs is Needs.SIGNED_IN else _authorized(page, request, ledgers, visitor)
+            mine = LedgersOfRequest(ledgers)
+            feed = None if page.needs is Needs.SIGNED_IN else _authorized(page, request, mine, visitor)
             visit = Visit(
                 request=request,
                 site=site,
-                ledgers=ledgers,
+                ledgers=mine,
                 templates=templates,
                 visitor=visitor,
                 feed=feed,
@@ -90,7 +91,7 @@ def _require_text(request: Request, form: FormData) -> None:
         raise HTTPException(404, "This asks for a name with the character NUL, which no name in a ledger has.")
 
 
-def _authorized(page: PageRoute, request: Request, ledgers: Ledgers, visitor: Visitor) -> FeedRef:
+def _authorized(page: PageRoute, request: Request, ledgers: LedgersOfRequest, visitor: Visitor) -> FeedRef:
     """Return the feed that the path names.
 
     Raises:

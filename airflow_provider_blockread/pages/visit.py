@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment as Templates
 from starlette.datastructures import FormData
@@ -19,13 +21,23 @@ from airflow_provider_blockread.pages.addresses import Addresses
 from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
 from airflow_provider_blockread.steps.model import Environment
 
+KEPT_S = 30.0
+"""Time after which a ledger's connection is looked up again."""
+
+
+class _Held(NamedTuple):
+    """A ledger that is open, and until when its connection need not be looked up."""
+
+    env: Environment
+    until: float
+
 
 class Ledgers:
-    """The site's ledgers, each of which is opened once, when a page first needs it."""
+    """The site's ledgers. Each stays open from when a page first needs it until its connection names another one."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._open: dict[str, Environment] = {}
+        self._open: dict[str, _Held] = {}
         self._lock = Lock()
 
     @property
@@ -42,13 +54,27 @@ class Ledgers:
         """
         if name not in self._site.ledgers:
             raise HTTPException(404, f"No ledger of this name is shown here: {name}")
+        held = self._open.get(name)
+        if held is not None and time.monotonic() < held.until:
+            return held.env
+        found = replace(self._site.ledgers[name](), runs_code=False)
         with self._lock:
-            found = self._open.get(name)
-        if found is None:
-            found = replace(self._site.ledgers[name](), runs_code=False)
-            with self._lock:
-                found = self._open.setdefault(name, found)
-        return found
+            held = self._open.get(name)
+            kept, left = (found, held.env) if held is not None else (found, found)
+            if kept.ledger.has_address_of(left.ledger):
+                kept, left = left, kept
+            self._open[name] = _Held(kept, time.monotonic() + KEPT_S)
+        if left.ledger is not kept.ledger:
+            left.ledger.close()  # a request that still uses it opens new connections
+        return kept
+
+
+class LedgersOfRequest:
+    """The site's ledgers for one request, which asks the same ledger about rights and for what it shows."""
+
+    def __init__(self, ledgers: Ledgers) -> None:
+        self.names = ledgers.names
+        self.open = cache(ledgers.open)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +86,7 @@ class Visit:
 
     request: Request
     site: Site
-    ledgers: Ledgers
+    ledgers: LedgersOfRequest
     templates: Templates
     visitor: Visitor
     feed: FeedRef | None = None

@@ -5,17 +5,23 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.errors import LedgerUnavailableError
+from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.pages.serving import loopback_app
 from airflow_provider_blockread.pages.site import Site
+from airflow_provider_blockread.pages.visit import Ledgers
 from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.storage.stores import Stores
 from tests.ledger.make import open_window
 from tests.ledgers import open_ledger
 from tests.pages.visitors import Person
@@ -69,6 +75,40 @@ def test_a_ledger_that_is_down_is_said_and_tried_again(env: Environment) -> None
     assert (first.status_code, page.status_code, again.status_code) == (200, 503, 200)
     assert "This ledger cannot be read" in first.text
     assert "connection refused" in page.text
+
+
+def test_a_connection_that_names_another_ledger_shows_that_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After half a minute, also to requests that go on with the earlier one, which has closed its connections."""
+    envs = {}
+    for name in ("old", "new"):
+        ledger = open_ledger(f"sqlite:///{tmp_path / name}.db")
+        open_window(ledger, feed=f"feed of {name}")
+        envs[name] = Environment(ledger=ledger, stores=Stores(), observer=Observer())
+    asked, named = [], ["old"]
+
+    def open_it() -> Environment:
+        asked.append(named[0])
+        return replace(envs[named[0]], ledger=copy(envs[named[0]].ledger))
+
+    client = TestClient(make_app(Site(ledgers={"main": open_it}, visitor=Person().arrive)))
+    pages = [client.get("/").text]
+    named[0] = "new"
+    pages.append(client.get("/").text)
+    monkeypatch.setattr("airflow_provider_blockread.pages.visit.time.monotonic", lambda: time.time() + 1e9)
+    pages += [client.get("/").text, client.get("/").text]
+
+    assert ["feed of old" in page for page in pages] == [True, True, False, False]
+    assert ["feed of new" in page for page in pages] == [False, False, True, True]
+    assert asked == ["old", "new"]
+
+
+def test_a_connection_that_stays_keeps_its_ledger(env: Environment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is opened twice for good, and what is open stays so."""
+    monkeypatch.setattr("airflow_provider_blockread.pages.visit.KEPT_S", 0)
+    made = [replace(env, ledger=copy(env.ledger)) for _ in range(3)]
+    ledgers = Ledgers(Site(ledgers={"main": iter(made).__next__}, visitor=Person().arrive))
+
+    assert {id(ledgers.open("main").ledger) for _ in made} == {id(made[0].ledger)}
 
 
 def test_a_search_says_what_it_could_not_look_into(env: Environment) -> None:
