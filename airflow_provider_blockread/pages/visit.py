@@ -77,6 +77,12 @@ class LedgersOfRequest:
         self.open = cache(ledgers.open)
 
 
+class SeenFeeds(dict[int, FeedRef]):
+    """The feeds of a ledger that a visitor may see, by number, and how many others there are."""
+
+    hidden = 0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Visit:
     """A request whose visitor may see the page.
@@ -111,7 +117,7 @@ class Visit:
         """Return a parameter of the query, or an empty string if it is not given."""
         return self.request.query_params.get(name, "").strip()
 
-    def seen(self, ledger: str) -> dict[int, FeedRef]:
+    def seen(self, ledger: str) -> SeenFeeds:
         """Return the feeds of a ledger that the visitor may see, by number.
 
         Raises:
@@ -119,7 +125,9 @@ class Visit:
         """
         known = all_feeds(self.ledgers.open(ledger).ledger)
         refs = (FeedRef(ledger=ledger, id=row.id, name=row.name, dags=row.dags) for row in known)
-        return {ref.id: ref for ref in refs if self.visitor.may_see(ref)}
+        seen = SeenFeeds({ref.id: ref for ref in refs if self.visitor.may_see(ref)})
+        seen.hidden = len(known) - len(seen)
+        return seen
 
     @property
     def may_read_records(self) -> bool:

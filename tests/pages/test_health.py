@@ -166,3 +166,20 @@ def test_commands_about_feeds_of_others_are_not_there(env: Environment) -> None:
     ]
 
     assert [text.count("somebody") for text in texts] == [3, 0]
+
+
+def test_who_may_not_see_every_feed_sees_nothing_of_the_whole(env: Environment, clock: Clock) -> None:
+    """No number, identity or command of the ledger; the page says what it omits, and calls nothing healthy."""
+    publish(env.ledger, open_window(env.ledger, feed="payments"))
+    clock.pass_seconds(91 * 86_400)
+    fail_group(env.ledger, claim(env.ledger, ref(open_window(env.ledger, "k2", ("c",), feed="payments"))), "broke")
+    open_window(env.ledger, "k3", ("d",), feed="clicks")
+    people = (Person(), Person(sees={"clicks"}), Person(sees=set()))
+    texts = [TestClient(make_app(site_of(env, one))).get(f"{HEALTH}?leftovers=1").text for one in people]
+    whole = (env.ledger.uuid, "<dt>database</dt>", "blockread prune", 'id="leftovers"')
+
+    assert [[one in text for one in whole] for text in texts] == [[True] * 4, [False] * 4, [False] * 4]
+    assert ["1 window failed or stalled" in text for text in texts] == [True, False, False]
+    assert ["No window that you may see failed or stalled" in text for text in texts] == [False, True, False]
+    assert [re.findall(r"(\d) feeds? that you may not see", text) for text in texts] == [[], ["1"], ["2"]]
+    assert "healthy" not in texts[2]

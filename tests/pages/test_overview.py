@@ -11,10 +11,10 @@ from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.overview.calendar import feed_days
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import find_files, left_out_files, waiting_files
-from airflow_provider_blockread.ledger.overview.health import ledger_health
+from airflow_provider_blockread.ledger.overview.health import ledger_database, ledger_health
 from airflow_provider_blockread.ledger.overview.window import file_pieces
 from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
-from airflow_provider_blockread.ledger.schema.tables import files
+from airflow_provider_blockread.ledger.schema.tables import REVISIONS, files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.ledger.windows.selection import late_files
@@ -228,9 +228,22 @@ def test_health_names_what_is_stuck_and_what_is_old(ledger: Ledger, clock: Clock
     clock.time += timedelta(days=100)
     claim(ledger, ref(open_window(ledger, "new", ("b",))))
     clock.pass_seconds(3600)
-    found = ledger_health(ledger)
+    database = ledger_database(ledger)
 
-    assert [one.window.key for one in found.stuck] == ["new"]
-    assert found.prunable == 1
-    assert found.bytes > 0
-    assert {"files", "windows"} <= {one.name for one in found.tables}
+    assert [one.window.key for one in ledger_health(ledger).stuck] == ["new"]
+    assert (database.prunable, database.revision) == (1, REVISIONS[-1])
+    assert database.bytes > 0
+    assert {("files", 2, "rows"), ("windows", 2, "rows"), ("feeds", 1, "rows")} <= set(database.tables)
+
+
+def test_health_counts_the_rows_that_are_there(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not those that were deleted; it says where it has stopped counting."""
+    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.health._MOST_COUNTED", 3)
+    record_files(ledger, FEED, [version(f"f{n}") for n in range(9)], complete=False)
+    counts = []
+    for _ in range(2):
+        counts.append(next(one for one in ledger_database(ledger).tables if one.name == "files"))
+        with ledger.writing() as connection:
+            connection.execute(files.delete().where(files.c.id < 8))
+
+    assert [(one.rows, one.note) for one in counts] == [(3, "rows or more"), (2, "rows")]

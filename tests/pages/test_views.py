@@ -222,7 +222,7 @@ def test_health_finds_what_attempts_have_left(lake: Lake) -> None:
     )
     assert "first of clicks" in looked
     assert "blockread prune --older-than 90d --keep 100" in looked
-    assert "of the newest 0 windows" in words(stranger)
+    assert "newest" not in words(stranger)
 
 
 def test_the_feed_is_found_by_its_name(lake: Lake) -> None:

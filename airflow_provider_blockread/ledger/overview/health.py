@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, literal_column, select, text
+from sqlalchemy import Connection, Table, func, literal, select, text
 
+from airflow_provider_blockread.ledger import migrations
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
-from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.columns import metadata
 from airflow_provider_blockread.ledger.schema.file_tables import listings
 from airflow_provider_blockread.ledger.schema.rows import WINDOWS, window_from
@@ -23,6 +23,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 OLD = timedelta(days=90)
 """Age after which the page proposes to prune a published window's details."""
 
+_MOST_COUNTED = 100_000  # rows of a table, in some milliseconds
 _LATE = timedelta(hours=1)  # after which an unfinished listing has died, or is very long
 
 _SIZES = text(
@@ -32,10 +33,22 @@ _SIZES = text(
 
 
 class TableRows(NamedTuple):
-    """A table, and its approximate number of rows."""
+    """A table, and its number of rows as far as it is known without counting millions of rows."""
 
     name: str
     rows: int
+    note: str  # `rows`, `rows or more`, or `rows, as the database estimates`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """What the health page shows of a ledger as a whole, about all of its feeds."""
+
+    name: str  # SQLite or PostgreSQL
+    revision: str
+    bytes: int
+    tables: tuple[TableRows, ...]  # the largest first
+    prunable: int  # windows published longer ago than `OLD` that still have their details
 
 
 class Unfinished(NamedTuple):
@@ -63,15 +76,10 @@ class NewestListing(NamedTuple):
 class Health:
     """What the health page shows of a ledger."""
 
-    database: str  # SQLite or PostgreSQL
-    revision: str
-    bytes: int
-    tables: tuple[TableRows, ...]  # the largest first
     stuck: tuple[WindowRow, ...]  # failed and stalled windows, at most `MOST_OPEN`
     at_work: tuple[WindowRow, ...]
     unfinished: tuple[Unfinished, ...]
     listings: tuple[NewestListing, ...]  # the newest of each feed
-    prunable: int  # windows published longer ago than `OLD` that still have their details
     now: datetime
 
     def is_late(self, listing: NewestListing) -> bool:
@@ -84,18 +92,25 @@ def ledger_health(ledger: Ledger, of: Collection[int] | None = None) -> Health:
     now = ledger.now()
     with ledger.reading() as connection:
         found = open_windows(connection, now, of=of)
-        size, rows = _size_and_rows(connection)
         return Health(
-            database={"sqlite": "SQLite"}.get(connection.dialect.name, "PostgreSQL"),
-            revision=tables.REVISIONS[-1],
-            bytes=size,
-            tables=rows,
             stuck=tuple(one for one in found if one.state in {"failed", "stalled"}),
             at_work=tuple(one for one in found if one.state not in {"failed", "stalled", "waiting"}),
             unfinished=tuple(_unfinished(connection)),
             listings=tuple(_listings(connection)),
-            prunable=_prunable(connection, now - OLD),
             now=now,
+        )
+
+
+def ledger_database(ledger: Ledger) -> Database:
+    """Return what is to know about a ledger as a whole."""
+    with ledger.reading() as connection:
+        size, rows = _size_and_rows(connection)
+        return Database(
+            name={"sqlite": "SQLite"}.get(connection.dialect.name, "PostgreSQL"),
+            revision=migrations.current(connection) or "",
+            bytes=size,
+            tables=rows,
+            prunable=_prunable(connection, ledger.now() - OLD),
         )
 
 
@@ -108,21 +123,26 @@ def recent_windows(ledger: Ledger, feeds_: Collection[int], *, limit: int) -> li
 
 
 def _size_and_rows(connection: Connection) -> tuple[int, tuple[TableRows, ...]]:
-    """Return the bytes of all tables, and each one's approximate number of rows, without counting millions of rows."""
+    """Return the bytes of all tables, and the number of rows of each."""
+    estimated: dict[str, int] = {}
     if connection.dialect.name == "sqlite":
         file = Path(str(connection.engine.url.database))
         names = (file, file.with_name(f"{file.name}-wal"))
         size = sum(name.stat().st_size for name in names if name.exists())
-        rows = [
-            TableRows(name, connection.scalar(select(func.max(literal_column("rowid"))).select_from(table)) or 0)
-            for name, table in metadata.tables.items()
-            if table.dialect_options["sqlite"]["with_rowid"]
-        ]
     else:
         found = connection.execute(_SIZES, {"names": list(metadata.tables)}).all()
         size = sum(int(row.bytes) for row in found)
-        rows = [TableRows(row.name, max(int(row.rows), 0)) for row in found]
+        estimated = {row.name: int(row.rows) for row in found}
+    rows = [_rows(connection, table, estimated.get(table.name, 0)) for table in metadata.tables.values()]
     return size, tuple(sorted(rows, key=lambda one: -one.rows))
+
+
+def _rows(connection: Connection, table: Table, estimated: int) -> TableRows:
+    if estimated > _MOST_COUNTED:
+        return TableRows(table.name, estimated, "rows, as the database estimates")
+    some = select(literal(1)).select_from(table).limit(_MOST_COUNTED).subquery()
+    counted = connection.scalar(select(func.count()).select_from(some)) or 0
+    return TableRows(table.name, counted, "rows or more" if counted == _MOST_COUNTED else "rows")
 
 
 def _unfinished(connection: Connection) -> list[Unfinished]:

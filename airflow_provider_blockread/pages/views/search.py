@@ -9,7 +9,6 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.files import FoundFiles, find_files
-from airflow_provider_blockread.ledger.overview.refs import all_feeds
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, find_windows
 from airflow_provider_blockread.ledger.windows.progress import windows_progress
 from airflow_provider_blockread.pages.display.words import whole
@@ -49,7 +48,7 @@ def show(visit: Visit) -> Response:
 def _in_ledger(visit: Visit, name: str, text: str, below: int | None) -> Hits:
     try:
         ledger, seen = visit.ledgers.open(name).ledger, visit.seen(name)
-        among = None if len(seen) == len(all_feeds(ledger)) else list(seen)  # a filter is slow for a million rows
+        among = list(seen) if seen.hidden else None  # a filter is slow for a million rows
         found = find_files(ledger, text, of=among, limit=_MOST, below=below)
         holding = {file.window for file in found.files if file.window and file.state == "planned"}
         states = {window: one.state for window, one in windows_progress(ledger, sorted(holding)).items()}
