@@ -18,10 +18,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
-from airflow_provider_blockread.ledger.overview.refs import FeedRow, feed_of_file, feed_of_window, feed_row
+from airflow_provider_blockread.ledger.overview.refs import feed_of_file, feed_of_window, feed_row
 from airflow_provider_blockread.pages.actions.guard import require_own_origin
 from airflow_provider_blockread.pages.actions.kinds import ACTIONS
 from airflow_provider_blockread.pages.display.templates import make_templates
+from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
 from airflow_provider_blockread.pages.site import FeedRef, Links, Site, Visitor
 from airflow_provider_blockread.pages.visit import Ledgers, LedgersOfRequest, Visit, render
@@ -99,13 +100,13 @@ def _authorized(page: PageRoute, request: Request, ledgers: LedgersOfRequest, vi
     """
     named = request.path_params
     ledger = ledgers.open(named["ledger"]).ledger
-    found: FeedRow | None
-    if "feed" in named:
-        found = feed_row(ledger, named["feed"])
-    elif "window" in named:
+    number = whole(named.get("feed", named.get("file", "")))
+    if "window" in named:
         found = feed_of_window(ledger, named["window"])
+    elif number is None:
+        found = None
     else:
-        found = feed_of_file(ledger, named["file"])
+        found = feed_row(ledger, number) if "feed" in named else feed_of_file(ledger, number)
     if found is None:
         raise HTTPException(404, "The ledger holds nothing under this address. It may have been pruned.")
     feed = FeedRef(ledger=named["ledger"], id=found.id, name=found.name, dags=found.dags)
@@ -166,7 +167,9 @@ def _failed(templates: Templates) -> _Handler:
 def _broken(templates: Templates) -> _Handler:
     async def handle(request: Request, error: Exception) -> Response:  # noqa: ARG001
         text = "This is a mistake in the pages. The server's log has the error; please report it."
-        return _page(templates, request, "Something broke", text, 500)
+        answer = _page(templates, request, "Something broke", text, 500)
+        answer.headers.update(_HEADERS)  # which middleware adds to all other pages
+        return answer
 
     return handle
 

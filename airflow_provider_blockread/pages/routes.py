@@ -44,13 +44,13 @@ ROUTES = (
     PageRoute(path="/tabs/task", view=task.show, needs=Needs.SIGNED_IN),
     PageRoute(path="/tabs/task/live", view=task.live, needs=Needs.SIGNED_IN),
     PageRoute(path=f"{_LEDGER}/health", view=health.show, needs=Needs.SIGNED_IN),
-    PageRoute(path=f"{_LEDGER}/feeds/{{feed:int}}", view=feed.show, needs=Needs.SEE),
+    PageRoute(path=f"{_LEDGER}/feeds/{{feed}}", view=feed.show, needs=Needs.SEE),
     PageRoute(path=f"{_LEDGER}/windows/{{window}}", view=window.show, needs=Needs.SEE),
     PageRoute(path=f"{_LEDGER}/windows/{{window}}/live", view=window.live, needs=Needs.SEE),
     PageRoute(path=f"{_LEDGER}/windows/{{window}}/actions/{{action}}", view=actions.propose, needs=Needs.CHANGE),
     PageRoute(
         path=f"{_LEDGER}/windows/{{window}}/actions/{{action}}", view=actions.perform, needs=Needs.CHANGE, method="POST"
     ),
-    PageRoute(path=f"{_LEDGER}/files/{{file:int}}", view=file.show, needs=Needs.SEE),
-    PageRoute(path=f"{_LEDGER}/files/{{file:int}}/records", view=file.records, needs=Needs.READ_RECORDS),
+    PageRoute(path=f"{_LEDGER}/files/{{file}}", view=file.show, needs=Needs.SEE),
+    PageRoute(path=f"{_LEDGER}/files/{{file}}/records", view=file.records, needs=Needs.READ_RECORDS),
 )

@@ -26,8 +26,7 @@ class Named:
 
     def path(self, page: PageRoute) -> str:
         """Return the route's path for the window and file of this ledger."""
-        plain = page.path.replace(":int", "")
-        return plain.format(ledger="main", feed=1, window=self.window, file=1, action="abandon")
+        return page.path.format(ledger="main", feed=1, window=self.window, file=1, action="abandon")
 
 
 NOBODY = Person(known=False)
@@ -42,6 +41,8 @@ ANSWERS = {
     Needs.READ_RECORDS: (401, 403, 403, 200),
     Needs.CHANGE: (401, 403, 403, 200),
 }
+MANY = "9" * 5000
+OF = ("feeds", "files")
 PEOPLE = (NOBODY, STRANGER, VIEWER, USER)
 
 
@@ -102,6 +103,27 @@ def test_who_is_not_signed_in_gets_a_link_that_leads_back(env: Environment) -> N
     assert "Sign in</a>" not in without.get(path).text
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"/ledgers/main/feeds/1?day={day}" for day in ("0026-11-22", "1600-01-01", "1677-12-31", "9999-12-31")),
+        *(f"/ledgers/main/feeds/1?day={day}" for day in ("1678-01-01", "2261-12-31")),
+        f"/tabs/task?dag_id=a&run_id=b&task_id=c&map_index={MANY}",
+        f"/ledgers/main/windows/{{window}}/actions/abandon?done={MANY}.x",
+    ],
+)
+def test_a_value_that_no_ledger_holds_is_taken_for_none(client: TestClient, env: Environment, path: str) -> None:
+    """Days that a database cannot hold, and numbers that Python does not even read, are as if they were not there."""
+    assert client.get(path.format(window=open_window(env.ledger).id)).status_code == 200
+
+
+def test_a_token_of_many_digits_is_refused(client: TestClient, env: Environment) -> None:
+    """It is none that the page has made."""
+    page, own = f"/ledgers/main/windows/{open_window(env.ledger).id}/actions/abandon", {"origin": "http://testserver"}
+
+    assert client.post(page, headers=own, data={"token": f"{MANY}.x"}).status_code == 409
+
+
 def test_there_is_no_other_route(env: Environment) -> None:
     """The application has the routes of the table and its style sheets, and nothing that a library adds."""
     app = make_app(site_of(env, USER))
@@ -111,7 +133,10 @@ def test_there_is_no_other_route(env: Environment) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/ledgers/main/feeds/99", "/ledgers/main/windows/0", f"/ledgers/main/files/{2**64}", "/ledgers/none/health", "/x"],
+    [
+        *("/ledgers/main/feeds/99", "/ledgers/main/windows/0", "/ledgers/none/health", "/x"),
+        *("/ledgers/main/feeds/x", f"/ledgers/main/files/{2**64}", *(f"/ledgers/main/{of}/{MANY}" for of in OF)),
+    ],
 )
 def test_what_is_not_there_is_not_found(client: TestClient, path: str) -> None:
     """A number or name that the ledger does not hold is a page that says so."""

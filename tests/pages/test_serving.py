@@ -130,6 +130,23 @@ def test_a_search_says_what_it_could_not_look_into(env: Environment) -> None:
     assert "Ledger down cannot be read" in none.get("/search?q=nowhere").text
 
 
+def test_a_page_that_broke_stays_with_itself(env: Environment) -> None:
+    """Its headers are those of every other page."""
+
+    def broken() -> Environment:
+        raise AssertionError
+
+    client = TestClient(
+        make_app(Site(ledgers={"main": broken}, visitor=Person().arrive)), raise_server_exceptions=False
+    )
+    right = TestClient(make_app(Site(ledgers={"main": lambda: env}, visitor=Person().arrive))).get("/").headers
+    answer = client.get("/")
+
+    assert answer.status_code == 500
+    assert "Something broke" in answer.text
+    assert {**right, "content-length": ""} == {**answer.headers, "content-length": ""}
+
+
 def test_pages_stay_with_themselves(env: Environment) -> None:
     """No page may be framed by another origin, load anything from elsewhere, or be kept."""
     with TestClient(loopback_app(env), base_url="http://127.0.0.1") as client:

@@ -11,8 +11,6 @@ from airflow_provider_blockread.ledger.dialect import text_before_slash
 from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
-_MOST_ID = 2**63 - 1  # the largest id in a column; an address may contain any number
-
 
 class FeedRow(NamedTuple):
     """A feed, and the DAGs whose runs planned or read its windows."""
@@ -24,8 +22,6 @@ class FeedRow(NamedTuple):
 
 def feed_row(ledger: Ledger, feed: int) -> FeedRow | None:
     """Return the feed with this number, or None."""
-    if feed > _MOST_ID:
-        return None
     with ledger.reading() as connection:
         name = connection.scalar(select(feeds.c.name).where(feeds.c.id == feed))
         return None if name is None else FeedRow(feed, name, feed_dags(connection, feed).get(feed, frozenset()))
@@ -48,8 +44,6 @@ def feed_of_window(ledger: Ledger, window: str) -> FeedRow | None:
 
 def feed_of_file(ledger: Ledger, file: int) -> FeedRow | None:
     """Return the feed of the file version with this number, or None if it has no row."""
-    if file > _MOST_ID:
-        return None
     with ledger.reading() as connection:
         feed = connection.scalar(select(files.c.feed_id).where(files.c.id == file))
     return None if feed is None else feed_row(ledger, feed)

@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from airflow_provider_blockread.pages.display.words import whole
+
 _LASTS_S = 1800
 
 
@@ -61,10 +63,11 @@ class Tokens:
 
     def fits(self, token: str, facts: Sequence[str]) -> bool:
         """Return whether a token was made for exactly these facts, and is still valid."""
-        until, _, seal = token.partition(".")
-        if not until.isdecimal() or not seal.isascii() or int(until) < self._now:
+        time, _, seal = token.partition(".")
+        until = whole(time)
+        if until is None or not seal.isascii() or until < self._now:
             return False
-        return hmac.compare_digest(seal, self._seal(int(until), facts))
+        return hmac.compare_digest(seal, self._seal(until, facts))
 
     def _seal(self, until: int, facts: Sequence[str]) -> str:
         text = json.dumps([until, *facts]).encode()

@@ -11,6 +11,7 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.refs import feed_row
 from airflow_provider_blockread.ledger.overview.runs import last_published, windows_of_run
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.site import FeedRef, TaskId, task_of
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.model import Environment
@@ -38,12 +39,12 @@ class RunWindow:
 
 def airflow_ids(visit: Visit) -> TaskId:
     """Return the ids that the query names; where a task is not mapped, Airflow leaves the placeholder of its index."""
-    index = visit.asked("map_index")
+    index = whole(visit.asked("map_index"))
     return TaskId(
         dag=visit.asked("dag_id"),
         run=visit.asked("run_id"),
         task=visit.asked("task_id"),
-        map_index=int(index) if index.isdecimal() else -1,
+        map_index=-1 if index is None else index,
     )
 
 

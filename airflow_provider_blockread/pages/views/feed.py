@@ -39,6 +39,7 @@ from airflow_provider_blockread.pages.visit import Visit
 
 _CHARTED = 72  # windows in the chart; the first page of the list is among them
 _PAGE = 50  # rows of a list
+_FIRST_YEAR, _LAST_YEAR = 1678, 2261  # whose days are wholly in 64 bits of nanoseconds
 _REBUILT = "↻"
 _LEAST, _PAUSE, _MOST = 0.4, 2.0, 24.0  # widths in the chart: of a window, of one before a gap, and of a gap
 
@@ -199,7 +200,9 @@ def _sink(options: Mapping[str, Any]) -> str:
 
 
 def _day(text: str) -> datetime | None:
+    """Return the day in a part of an address, or None if it is none whose times a database holds in nanoseconds."""
     try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+        found = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
     except ValueError:
         return None
+    return found if _FIRST_YEAR <= found.year <= _LAST_YEAR else None
