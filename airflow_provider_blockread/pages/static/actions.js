@@ -17,6 +17,7 @@ document.addEventListener("click", async (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button || !(link || close)) return;
   event.preventDefault();
   if (close) return close.closest("dialog").close();
+  if (document.querySelector("dialog")) return; // of the first click of two
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "action-title");
   dialog.addEventListener("close", () => { dialog.remove(); link.focus(); });

@@ -92,27 +92,37 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { button.textContent = "copy"; }, 1500);
 });
 
-// What moves is asked for again, until nothing moves; then the page is reloaded, since more than this has changed.
+// What moves is asked for again, until nothing moves; then the page is reloaded, since more than this has changed. What
+// a person has opened, scrolled or begun to write stays: the page is not reloaded under an open dialog.
 const FOCUSABLE = "a, button, summary, .scroll, .bytes";
+const KEPT = "details, .scroll, .bytes";
 const live = document.querySelector("[data-live]");
 async function look() {
   if (document.hidden) return setTimeout(look, 2000);
+  let over = false;
   try {
     const answer = await fetch(live.dataset.live, { headers: { accept: "application/json" } });
     if (answer.ok) {
       const now = await answer.json();
       if (now.html !== live.dataset.shown) {
+        const left = [...live.querySelectorAll(KEPT)].map((one) => [one.open, one.scrollLeft, one.scrollTop]);
         const focused = [...live.querySelectorAll(FOCUSABLE)].indexOf(document.activeElement);
         live.innerHTML = now.html;
         live.dataset.shown = now.html;
         showTimes(live);
         oneStop(live);
+        live.querySelectorAll(KEPT).forEach((one, index) => {
+          const [open, across, down] = left[index] ?? [];
+          if (open) one.open = true;
+          one.scrollTo({ left: across ?? 0, top: down ?? 0, behavior: "instant" });
+        });
         live.querySelectorAll(FOCUSABLE)[focused]?.focus({ preventScroll: true });
       }
-      if (!now.moving || now.state !== live.dataset.state) return location.reload();
-    } else if (answer.status < 500) {
-      return location.reload(); // signed out, or the window is gone: the page says so
+      over = !now.moving || now.state !== live.dataset.state;
+    } else {
+      over = answer.status < 500; // signed out, or the window is gone: the page says so
     }
+    if (over && !document.querySelector("dialog[open]")) return location.reload();
   } catch { /* the server is away; it is asked again */ }
   return setTimeout(look, 2000);
 }
