@@ -35,6 +35,9 @@ class Visitor(Protocol):
     def name(self) -> str:
         """The name with which actions are recorded."""
 
+    def seen_among(self, feeds: Collection[FeedRef]) -> list[FeedRef]:
+        """Return those of these feeds that may be shown, in few questions."""
+
     def may_see(self, feed: FeedRef) -> bool:
         """Return whether the feed, its windows and its files may be shown."""
 

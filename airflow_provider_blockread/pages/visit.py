@@ -124,8 +124,8 @@ class Visit:
             BlockReadError: when the ledger cannot be used now.
         """
         known = all_feeds(self.ledgers.open(ledger).ledger)
-        refs = (FeedRef(ledger=ledger, id=row.id, name=row.name, dags=row.dags) for row in known)
-        seen = SeenFeeds({ref.id: ref for ref in refs if self.visitor.may_see(ref)})
+        refs = [FeedRef(ledger=ledger, id=row.id, name=row.name, dags=row.dags) for row in known]
+        seen = SeenFeeds({ref.id: ref for ref in self.visitor.seen_among(refs)})
         seen.hidden = len(known) - len(seen)
         return seen
 

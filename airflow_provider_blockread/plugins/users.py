@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.base_auth_manager import BaseAuthManager, ResourceMethod
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
@@ -43,11 +45,17 @@ class AirflowUser:
     def __init__(self, manager: BaseAuthManager[BaseUser], user: BaseUser) -> None:
         self._manager, self._user = manager, user
         self._known: dict[tuple[str, DagAccessEntity, FeedRef], bool] = {}
+        self._teams: dict[str, str | None] = {}  # by DAG
 
     @property
     def name(self) -> str:
         """The user's name, as in Airflow's audit log."""
         return self._user.get_name()
+
+    def seen_among(self, feeds: Collection[FeedRef]) -> list[FeedRef]:
+        """Return the feeds that the user may see, after one look-up of the teams of all their DAGs."""
+        self._look_up(frozenset().union(*(feed.dags for feed in feeds)))
+        return [feed for feed in feeds if self.may_see(feed)]
 
     def may_see(self, feed: FeedRef) -> bool:
         """Return whether the user may read the runs of the feed's DAGs."""
@@ -68,12 +76,18 @@ class AirflowUser:
         return self._known[asked]
 
     def _ask(self, method: ResourceMethod, entity: DagAccessEntity, dags: frozenset[str]) -> bool:
-        teams = DagModel.get_dag_id_to_team_name_mapping(list(dags))
+        self._look_up(dags)
         requests: list[IsAuthorizedDagRequest] = [
-            {"method": method, "access_entity": entity, "details": DagDetails(id=dag, team_name=teams.get(dag))}
+            {"method": method, "access_entity": entity, "details": DagDetails(id=dag, team_name=self._teams[dag])}
             for dag in sorted(dags)
         ]
         return self._manager.batch_is_authorized_dag(requests, user=self._user)
+
+    def _look_up(self, dags: frozenset[str]) -> None:
+        """Learn the teams of DAGs that are not known yet."""
+        if new := sorted(dags - self._teams.keys()):
+            found = DagModel.get_dag_id_to_team_name_mapping(new)
+            self._teams |= {dag: found.get(dag) for dag in new}
 
     def _administers(self, conn_id: str) -> bool:
         details = ConnectionDetails(conn_id=conn_id, team_name=Connection.get_team_name(conn_id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from starlette.exceptions import HTTPException
@@ -27,6 +28,10 @@ class Person:
         if not self.known:
             raise HTTPException(401)
         return self
+
+    def seen_among(self, feeds: Collection[FeedRef]) -> list[FeedRef]:
+        """Return the feeds that are among those."""
+        return [feed for feed in feeds if self.may_see(feed)]
 
     def may_see(self, feed: FeedRef) -> bool:
         """Return whether the feed is among those."""

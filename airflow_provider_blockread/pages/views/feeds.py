@@ -61,8 +61,8 @@ def days_of(sums: Mapping[str, DaySums], now: datetime) -> list[DaySums]:
 
 def entries_of(visit: Visit, ledger: str, found: Iterable[FeedSums], now: datetime) -> list[Entry]:
     """Return those of a ledger's feeds that the visitor may see."""
-    refs = [(sums, FeedRef(ledger=ledger, id=sums.id, name=sums.name, dags=sums.dags)) for sums in found]
-    seen = [(sums, ref) for sums, ref in refs if visit.visitor.may_see(ref)]
+    refs = {FeedRef(ledger=ledger, id=sums.id, name=sums.name, dags=sums.dags): sums for sums in found}
+    seen = [(refs[ref], ref) for ref in visit.visitor.seen_among(list(refs))]
     runs = visit.site.schedules.next_runs(frozenset().union(*(ref.dags for _, ref in seen)))
     entries = []
     for sums, ref in seen:

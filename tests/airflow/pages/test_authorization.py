@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
+from airflow import settings
+from sqlalchemy import event
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
 from tests.airflow.pages.asking import FEEDS, MAY, address, status
+from tests.ledger.make import freeze_window, plan
 
 pytestmark = pytest.mark.airflow
 
@@ -40,6 +44,26 @@ def test_a_route_opens_for_those_who_may(page: PageRoute, feed: str, browser: Br
     assert statuses.pop("nobody") == 401
     assert {person for person, status in statuses.items() if status not in {401, 403}} == may
     assert {status for person, status in statuses.items() if person not in may} <= {403}
+
+
+def test_rights_on_many_feeds_are_one_question(browser: Browser, ledger: Ledger) -> None:
+    """Airflow's database is asked for the teams of all DAGs at once, however many feeds there are."""
+    for number in range(5):
+        planned = replace(plan(f"k{number}", files=0, feed=f"more {number}"), run=f"dag{number}/manual__1")
+        freeze_window(ledger, planned, [])
+    client, asked = browser(*PEOPLE["administrator"]), []
+
+    def listen(_connection: object, _cursor: object, statement: str, *_others: object) -> None:
+        asked.append(statement)
+
+    event.listen(settings.engine, "before_cursor_execute", listen)
+    try:
+        text = client.get("/blockread/").text
+    finally:
+        event.remove(settings.engine, "before_cursor_execute", listen)
+
+    assert "more 4" in text
+    assert sum("team" in statement and "dag_bundle" in statement for statement in asked) == 1
 
 
 def test_no_other_route_is_mounted(browser: Browser) -> None:
