@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
@@ -78,15 +78,15 @@ def backlog(ledger: Ledger, feed: str) -> Backlog:
     """Return what the feed has found but no window has taken."""
     with ledger.reading() as connection:
         number = find_feed(connection, feed)
-        return Backlog() if number is None else backlogs(connection, number).get(number, Backlog())
+        return Backlog() if number is None else backlogs(connection, [number]).get(number, Backlog())
 
 
-def backlogs(connection: Connection, feed: int | None = None) -> dict[int, Backlog]:
-    """Return what each feed, or only this one, has found but no window has taken, by the feed's number."""
+def backlogs(connection: Connection, of: Collection[int] | None = None) -> dict[int, Backlog]:
+    """Return what each of these feeds has found but no window has taken, by the feed's number; None for all."""
     size = func.sum(files.c.size - func.coalesce(files.c.part_next_offset, 0))
     sums = (func.count().label("files"), size.label("bytes"), func.min(files.c.time_ns).label("oldest_ns"))
     query = select(files.c.feed_id, *sums, func.min(files.c.first_listing).label("listing")).where(IS_PENDING)
-    mine = query if feed is None else query.where(files.c.feed_id == feed)
+    mine = query if of is None else query.where(files.c.feed_id.in_(of))
     waiting = mine.group_by(files.c.feed_id).subquery()
     seen = select(waiting, listings.c.started_at).outerjoin(listings, listings.c.id == waiting.c.listing)
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -16,11 +16,20 @@ from airflow_provider_blockread.ledger.model import Backlog
 from airflow_provider_blockread.ledger.overview.refs import feed_dags
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
 from airflow_provider_blockread.ledger.schema.file_tables import listings
-from airflow_provider_blockread.ledger.schema.tables import IS_UNSETTLED, feeds, files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import (
+    IS_PUBLISHED,
+    IS_UNSETTLED,
+    feeds,
+    files,
+    generations,
+    windows,
+)
 from airflow_provider_blockread.ledger.store import Ledger
 
 DAYS = 14
 """Days that the sums of feeds cover, including today."""
+
+_Feeds = Collection[int] | None
 
 
 class DaySums(NamedTuple):
@@ -70,19 +79,19 @@ class _Times:
     days: dict[str, DaySums] = field(default_factory=dict)
 
 
-def feeds_at_a_glance(ledger: Ledger, feed: int | None = None) -> list[FeedSums]:
-    """Return the sums of all feeds, ordered by name, or of the feed with this number."""
+def feeds_at_a_glance(ledger: Ledger, of: Collection[int] | None = None) -> list[FeedSums]:
+    """Return the sums of the feeds with these numbers, ordered by name; None for all."""
     now = ledger.now()
     since = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
     with ledger.reading() as connection:
-        named = connection.execute(_of(select(feeds.c.id, feeds.c.name), feeds.c.id, feed).order_by(feeds.c.name)).all()
-        waiting = backlogs(connection, feed)
-        left_out = _left_out(connection, feed)
-        times = _times(connection, feed, since)
-        dags = feed_dags(connection, feed)
-        last = _last_windows(connection, feed)
+        named = connection.execute(_of(select(feeds.c.id, feeds.c.name), feeds.c.id, of).order_by(feeds.c.name)).all()
+        waiting = backlogs(connection, of)
+        left_out = _left_out(connection, of)
+        times = _times(connection, of, since)
+        dags = feed_dags(connection, of)
+        last = _last_windows(connection, of)
         at_work: dict[int, list[WindowRow]] = defaultdict(list)
-        for one in open_windows(connection, now, of=None if feed is None else [feed], each=True):
+        for one in open_windows(connection, now, of=of, each=True):
             at_work[one.feed_id].append(one)
     return [
         FeedSums(
@@ -103,44 +112,47 @@ def feeds_at_a_glance(ledger: Ledger, feed: int | None = None) -> list[FeedSums]
     ]
 
 
-def _of(query: Select[Any], column: Any, feed: int | None) -> Select[Any]:  # noqa: ANN401 - a column
-    return query if feed is None else query.where(column == feed)
+def _of(query: Select[Any], column: Any, of: _Feeds) -> Select[Any]:  # noqa: ANN401 - a column
+    return query if of is None else query.where(column.in_(of))
 
 
-def _left_out(connection: Connection, feed: int | None) -> dict[int, dict[str, int]]:
+def _left_out(connection: Connection, of: _Feeds) -> dict[int, dict[str, int]]:
     query = select(files.c.feed_id, files.c.state, func.count()).where(IS_UNSETTLED)
     found: dict[int, dict[str, int]] = defaultdict(dict)
-    grouped = _of(query, files.c.feed_id, feed).group_by(files.c.feed_id, files.c.state)
+    grouped = _of(query, files.c.feed_id, of).group_by(files.c.feed_id, files.c.state)
     for feed_id, state, number in connection.execute(grouped.order_by(files.c.feed_id, files.c.state)):
         found[feed_id][state] = number
     return found
 
 
-def _times(connection: Connection, feed: int | None, since: datetime) -> defaultdict[int, _Times]:
+def _times(connection: Connection, of: _Feeds, since: datetime) -> defaultdict[int, _Times]:
     found: defaultdict[int, _Times] = defaultdict(_Times)
     listed = select(listings.c.feed_id, func.max(listings.c.finished_at).label("at")).group_by(listings.c.feed_id)
-    for row in connection.execute(_of(listed, listings.c.feed_id, feed)):
+    for row in connection.execute(_of(listed, listings.c.feed_id, of)):
         found[row.feed_id].listed = row.at
-    for row in connection.execute(_planned(feed, since)):
+    for row in connection.execute(_planned(of, since)):
         found[row.feed_id].planned, found[row.feed_id].pace = row.last, _pace(row)
-    for row in connection.execute(_published(connection, feed, since)):
+    for row in connection.execute(_published(connection, of, since)):
         times = found[row.feed_id]
         times.published = max(filter(None, (times.published, row.last)))
-        if row.day is not None:
-            sums = (row.windows, row.records, row.bytes, row.bad_records)
-            times.days[row.day] = DaySums(*map(int, sums))
+        sums = (row.windows, row.records, row.bytes, row.bad_records)
+        times.days[row.day] = DaySums(*map(int, sums))
+    others = [feed for feed, times in found.items() if times.published is None]
+    last = select(windows.c.feed_id, func.max(generations.c.published_at).label("at")).join(generations)
+    for row in connection.execute(_of(last, windows.c.feed_id, others).group_by(windows.c.feed_id)):
+        found[row.feed_id].published = row.at
     return found
 
 
-def _last_windows(connection: Connection, feed: int | None) -> dict[int, LastWindow]:
-    newest = _of(select(func.max(windows.c.sequence).label("sequence"), windows.c.feed_id), windows.c.feed_id, feed)
+def _last_windows(connection: Connection, of: _Feeds) -> dict[int, LastWindow]:
+    newest = _of(select(func.max(windows.c.sequence).label("sequence"), windows.c.feed_id), windows.c.feed_id, of)
     last = newest.group_by(windows.c.feed_id).subquery()
     same = (windows.c.feed_id == last.c.feed_id) & (windows.c.sequence == last.c.sequence)
     query = select(windows.c.feed_id, windows.c.id, windows.c.key).join(last, same)
     return {row.feed_id: LastWindow(row.id, row.key) for row in connection.execute(query)}
 
 
-def _planned(feed: int | None, since: datetime) -> Select[Any]:
+def _planned(of: _Feeds, since: datetime) -> Select[Any]:
     recent = case((windows.c.created_at >= since, windows.c.created_at))
     query = select(
         windows.c.feed_id,
@@ -148,7 +160,7 @@ def _planned(feed: int | None, since: datetime) -> Select[Any]:
         func.min(recent).label("first"),
         func.count(recent).label("number"),
     )
-    return _of(query, windows.c.feed_id, feed).group_by(windows.c.feed_id)
+    return _of(query, windows.c.feed_id, of).group_by(windows.c.feed_id)
 
 
 def _pace(row: Row[Any]) -> timedelta | None:
@@ -156,11 +168,14 @@ def _pace(row: Row[Any]) -> timedelta | None:
     return None if row.number < few else (row.last - row.first) / (row.number - 1)
 
 
-def _published(connection: Connection, feed: int | None, since: datetime) -> Select[Any]:
-    """Return the query for the sums of each day, with a row without a day for all time before `since`."""
-    day = case((generations.c.published_at >= since, day_of(connection, generations.c.published_at))).label("day")
-    sums = [func.sum(generations.c[name]).label(name) for name in ("records", "bytes", "bad_records")]
-    last = func.max(generations.c.published_at).label("last")
+def _published(connection: Connection, of: _Feeds, since: datetime) -> Select[Any]:
+    """Return the query for the sums of each day."""
+    columns = ("window_id", "published_at", "records", "bytes", "bad_records")
+    recent = select(*(generations.c[name] for name in columns)).where(IS_PUBLISHED, generations.c.published_at >= since)
+    shown = recent.subquery()
+    day = day_of(connection, shown.c.published_at).label("day")
+    sums = [func.sum(shown.c[name]).label(name) for name in ("records", "bytes", "bad_records")]
+    last = func.max(shown.c.published_at).label("last")
     query = select(windows.c.feed_id, day, func.count().label("windows"), last, *sums)
-    query = query.join(generations, generations.c.window_id == windows.c.id).where(generations.c.state == "published")
-    return _of(query, windows.c.feed_id, feed).group_by(windows.c.feed_id, day)
+    query = query.join(shown, shown.c.window_id == windows.c.id)
+    return _of(query, windows.c.feed_id, of).group_by(windows.c.feed_id, day)

@@ -16,7 +16,7 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_w
 from airflow_provider_blockread.ledger.schema.columns import metadata
 from airflow_provider_blockread.ledger.schema.file_tables import listings
 from airflow_provider_blockread.ledger.schema.rows import WINDOWS, window_from
-from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import IS_PUBLISHED, feeds, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import IS_BEGUN, cleanings, requests, withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -172,6 +172,6 @@ def _listings(connection: Connection) -> list[NewestListing]:
 
 
 def _prunable(connection: Connection, before: datetime) -> int:
-    query = select(func.count()).select_from(generations).join(windows, windows.c.id == generations.c.window_id)
-    old = (generations.c.state == "published", generations.c.published_at < before, windows.c.pruned_at.is_(None))
-    return connection.scalar(query.where(*old)) or 0
+    old = select(generations.c.window_id).where(IS_PUBLISHED, generations.c.published_at < before).subquery()
+    query = select(func.count()).select_from(windows).join(old, old.c.window_id == windows.c.id)
+    return connection.scalar(query.where(windows.c.pruned_at.is_(None))) or 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
 from airflow_provider_blockread.ledger.dialect import text_before_slash
-from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import IS_LATER, feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 
@@ -24,7 +25,7 @@ def feed_row(ledger: Ledger, feed: int) -> FeedRow | None:
     """Return the feed with this number, or None."""
     with ledger.reading() as connection:
         name = connection.scalar(select(feeds.c.name).where(feeds.c.id == feed))
-        return None if name is None else FeedRow(feed, name, feed_dags(connection, feed).get(feed, frozenset()))
+        return None if name is None else FeedRow(feed, name, feed_dags(connection, [feed]).get(feed, frozenset()))
 
 
 def all_feeds(ledger: Ledger) -> list[FeedRow]:
@@ -49,14 +50,22 @@ def feed_of_file(ledger: Ledger, file: int) -> FeedRow | None:
     return None if feed is None else feed_row(ledger, feed)
 
 
-def feed_dags(connection: Connection, feed: int | None = None) -> dict[int, frozenset[str]]:
-    """Return the DAGs whose runs used a feed, or each feed, by its number."""
-    read = select(windows.c.feed_id, generations.c.run).join(generations, generations.c.window_id == windows.c.id)
+def feeds_of_dag(ledger: Ledger, dag: str) -> list[int]:
+    """Return the numbers of the feeds that runs of a DAG used."""
+    with ledger.reading() as connection:
+        return [feed for feed, dags in feed_dags(connection).items() if dag in dags]
+
+
+def feed_dags(connection: Connection, of: Collection[int] | None = None) -> dict[int, frozenset[str]]:
+    """Return the DAGs whose runs used each of these feeds, by its number; None for all."""
+    # The first generation of a window has the run that planned it.
+    feed_id = select(windows.c.feed_id).where(windows.c.id == generations.c.window_id).scalar_subquery()
+    later = select(feed_id.label("feed_id"), generations.c.run).where(IS_LATER).subquery()
     found = defaultdict(set)
-    for query in (select(windows.c.feed_id, windows.c.run), read):
-        mine = query if feed is None else query.where(windows.c.feed_id == feed)
-        runs = mine.where(query.selected_columns.run.is_not(None)).subquery()
-        dag = text_before_slash(connection, runs.c.run)
-        for feed_id, name in connection.execute(select(runs.c.feed_id, dag).distinct()):
-            found[feed_id].add(name)
-    return {feed_id: frozenset(names) for feed_id, names in found.items()}
+    for runs in (windows, later):
+        query = select(runs.c.feed_id, text_before_slash(connection, runs.c.run))
+        mine = query if of is None else query.where(runs.c.feed_id.in_(of))
+        for feed, dag in connection.execute(mine.distinct()):
+            if dag is not None:  # as a condition, this would lead SQLite to the index of runs, and so to all rows
+                found[feed].add(dag)
+    return {feed: frozenset(names) for feed, names in found.items()}

@@ -195,15 +195,24 @@ def window_files(
     whole = select(files.c.id).where(files.c.window_id == window)
     counted = select(file_sums.c.file_id).where(sums, file_sums.c.bad_records > 0)
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
-    with_bad = (whole.where(files.c.bad_records > 0, is_shown), counted, of_parts)
-    chosen = (union(*with_bad) if bad else union_all(whole, of_parts)).subquery()
-    first = select(chosen.c.id).where(chosen.c.id > after).order_by(chosen.c.id).limit(limit + 1)
+    with_bad = (
+        whole.where(files.c.bad_records > 0, is_shown),
+        counted,
+        of_parts.where(parts.c.bad_records > 0, is_shown),
+    )
+    firsts = [_first(one, after, limit) for one in (with_bad if bad else (whole, of_parts))]
     query = select(*columns, parts.c.part_start, parts.c.part_end).select_from(joined)
-    query = query.where(files.c.id.in_(select(first.subquery().c.id)))
+    query = query.where(files.c.id.in_(union(*firsts)))
     if bad:
         query = query.where(bad_records > 0)
     with ledger.reading() as connection:
         return [WindowFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]
+
+
+def _first(numbers: Select[int], after: int, limit: int) -> Select[int]:
+    """Return the query of the first numbers above `after`; PostgreSQL would sort those of a union of all."""
+    [number] = numbers.selected_columns
+    return select(numbers.where(number > after).order_by(number).limit(limit).subquery())
 
 
 def named_files(ledger: Ledger, window: str, text: str, *, generation: int | None = None) -> list[NamedFile]:

@@ -250,7 +250,9 @@ def _group_sums(connection: Connection, viewed: Iterable[Generation]) -> Mapping
         "reported_at": func.max(case((is_running, groups.c.progress_at))),
     }
     named = (column.label(name) for name, column in (sums | others).items())
-    mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in viewed])
+    pairs = [(of.window, of.number) for of in viewed]
+    same = tuple_(groups.c.window_id, groups.c.generation).in_(pairs)
+    mine = and_(groups.c.window_id.in_([window for window, _ in pairs]), same)  # SQLite uses the index for one column
     found = {}
     for row in connection.execute(select(groups.c.window_id, *named).where(mine).group_by(groups.c.window_id)):
         values = row._asdict()

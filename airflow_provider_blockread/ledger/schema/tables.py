@@ -13,6 +13,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     JSON,
     BigInteger,
@@ -114,9 +116,18 @@ windows = Table(
     CheckConstraint("state <> 'open' OR manifest_uri <> ''", name="open_has_manifest"),
 )
 Index("ix_windows_run", windows.c.run)
+# What pages of feeds ask of all windows: how many there were lately, and the DAGs that planned them.
+Index("ix_windows_feed_id_created_at", windows.c.feed_id, windows.c.created_at, windows.c.run)
+
+
+def _where(condition: ColumnElement[bool]) -> dict[str, Any]:
+    """Return the arguments of an index over the rows that meet a condition."""
+    return {"sqlite_where": condition, "postgresql_where": condition}
+
+
 # SQLite uses a partial index only if the statement has the condition literally, and not as a bound parameter.
 IS_PLANNING: ColumnElement[bool] = literal_column("state = 'planning'")
-Index("ix_windows_planning", windows.c.id, sqlite_where=IS_PLANNING, postgresql_where=IS_PLANNING)
+Index("ix_windows_planning", windows.c.id, **_where(IS_PLANNING))
 
 # Columns are in an order for which PostgreSQL needs no padding, since there are a million rows and more.
 files = Table(
@@ -154,18 +165,11 @@ IS_PENDING: ColumnElement[bool] = literal_column("state = 'pending'")
 IS_HELD: ColumnElement[bool] = literal_column("window_id IS NOT NULL")
 #: Files that a listing must check one by one although it knows them: if they are seen again, their state changes.
 IS_UNSETTLED: ColumnElement[bool] = literal_column("state IN ('missing', 'changed', 'ignored')")
-Index(
-    "ix_files_pending",
-    files.c.feed_id,
-    files.c.time_ns,
-    files.c.path,
-    files.c.id,
-    sqlite_where=IS_PENDING,
-    postgresql_where=IS_PENDING,
-)
-Index("ix_files_unsettled", files.c.feed_id, files.c.id, sqlite_where=IS_UNSETTLED, postgresql_where=IS_UNSETTLED)
-# It leaves out waiting files, of which a listing may add a million.
-Index("ix_files_window_id", files.c.window_id, sqlite_where=IS_HELD, postgresql_where=IS_HELD)
+Index("ix_files_pending", files.c.feed_id, files.c.time_ns, files.c.path, files.c.id, **_where(IS_PENDING))
+Index("ix_files_unsettled", files.c.feed_id, files.c.id, files.c.state, **_where(IS_UNSETTLED))
+# It leaves out waiting files, of which a listing may add a million. With the number, a page of a window's files reads
+# only these.
+Index("ix_files_window_id_id", files.c.window_id, files.c.id, **_where(IS_HELD))
 
 exclusions = Table(
     "exclusions",
@@ -216,12 +220,21 @@ generations = Table(
 )
 Index("ix_generations_run", generations.c.run)
 
-_PUBLISHED: ColumnElement[bool] = literal_column("state = 'published'")
+IS_PUBLISHED: ColumnElement[bool] = literal_column("state = 'published'")
 #: Generations that are being worked on, failed or wait; a window has at most one.
 IS_UNFINISHED: ColumnElement[bool] = literal_column("state IN ('reading', 'proven', 'publishing', 'failed')")
-for _name, _where in (("uq_generations_published", _PUBLISHED), ("uq_generations_unfinished", IS_UNFINISHED)):
-    Index(_name, generations.c.window_id, unique=True, sqlite_where=_where, postgresql_where=_where)
+for _name, _rows in (("uq_generations_published", IS_PUBLISHED), ("uq_generations_unfinished", IS_UNFINISHED)):
+    Index(_name, generations.c.window_id, unique=True, **_where(_rows))
 
+# The sums of a feed's last days, and the runs of its later generations, without their wide rows.
+_SUMS = (generations.c[name] for name in ("published_at", "window_id", "records", "bytes", "bad_records"))
+Index(
+    "ix_generations_published_at",
+    *_SUMS,
+    **_where(IS_PUBLISHED),
+)
+IS_LATER: ColumnElement[bool] = literal_column("number > 1")
+Index("ix_generations_later", generations.c.window_id, generations.c.run, **_where(IS_LATER))
 
 groups = Table(
     "groups",

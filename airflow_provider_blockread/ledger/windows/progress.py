@@ -189,7 +189,8 @@ def _signs(connection: Connection, found: Sequence[Generation]) -> dict[str, lis
     newest = [func.max(groups.c[name]).label(name) for name in columns]
     query = select(groups.c.window_id, groups.c.state, *newest).group_by(groups.c.window_id, groups.c.state, one)
     mine = tuple_(groups.c.window_id, groups.c.generation).in_([(of.window, of.number) for of in found])
-    for row in connection.execute(query.where(mine)):
+    of_windows = groups.c.window_id.in_([of.window for of in found])  # SQLite uses the index for one column
+    for row in connection.execute(query.where(of_windows, mine)):
         signs[row.window_id].append(value_from(_Sign, row))
     return signs
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from airflow_provider_blockread.ledger.model import LateFiles
 from airflow_provider_blockread.ledger.overview.calendar import Day, feed_days
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
+from airflow_provider_blockread.ledger.overview.refs import feeds_of_dag
 from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.strips import Placed, Segment, strip
@@ -52,7 +53,7 @@ def show(visit: Visit) -> Response:
     ids = airflow_ids(visit)
 
     def collect(name: str, env: Environment) -> Iterator[FeedCard]:
-        found = [sums for sums in feeds_at_a_glance(env.ledger) if ids.dag in sums.dags]
+        found = feeds_at_a_glance(env.ledger, feeds_of_dag(env.ledger, ids.dag))
         entries = entries_of(visit, name, found, env.ledger.now())
         numbers = [entry.ref.id for entry in entries]
         days, late = feed_days(env.ledger, numbers, DAYS), late_files(env.ledger, numbers)

@@ -85,7 +85,7 @@ def show(visit: Visit) -> Response:
     """Return the page."""
     assert visit.feed is not None  # noqa: S101 - the route names one
     ledger, feed = visit.env.ledger, visit.feed
-    [sums] = feeds_at_a_glance(ledger, feed.id)
+    [sums] = feeds_at_a_glance(ledger, [feed.id])
     now = ledger.now()
     newest = list_page(ledger, feed.id, WindowFilter(), limit=_CHARTED)
     measure = visit.asked("measure") if visit.asked("measure") in MEASURES else "records"

@@ -446,13 +446,19 @@ CREATE INDEX ix_cleanings_window_id ON cleanings (window_id);
 
 CREATE INDEX ix_files_pending ON files (feed_id, time_ns, path, id) WHERE state = 'pending';
 
-CREATE INDEX ix_files_unsettled ON files (feed_id, id) WHERE state IN ('missing', 'changed', 'ignored');
+CREATE INDEX ix_files_unsettled ON files (feed_id, id, state) WHERE state IN ('missing', 'changed', 'ignored');
 
-CREATE INDEX ix_files_window_id ON files (window_id) WHERE window_id IS NOT NULL;
+CREATE INDEX ix_files_window_id_id ON files (window_id, id) WHERE window_id IS NOT NULL;
+
+CREATE INDEX ix_generations_later ON generations (window_id, run) WHERE number > 1;
+
+CREATE INDEX ix_generations_published_at ON generations (published_at, window_id, records, bytes, bad_records) WHERE state = 'published';
 
 CREATE INDEX ix_generations_run ON generations (run);
 
 CREATE INDEX ix_listings_feed_id ON listings (feed_id);
+
+CREATE INDEX ix_windows_feed_id_created_at ON windows (feed_id, created_at, run);
 
 CREATE INDEX ix_windows_planning ON windows (id) WHERE state = 'planning';
 
