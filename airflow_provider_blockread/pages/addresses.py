@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from urllib.parse import quote, urlencode
+
+STATIC = Path(__file__).with_name("static")
+
+
+@cache
+def static_version() -> str:
+    """Return the query that names this version of the style sheets and scripts."""
+    content = b"".join(file.read_bytes() for file in sorted(STATIC.iterdir()))
+    return f"v={hashlib.sha256(content).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +73,8 @@ class Addresses:
         return _asking(f"{self.file(ledger, file)}/records", {"at": offset, "length": length})
 
     def static(self, name: str) -> str:
-        """Return the address of a style sheet or script."""
-        return f"{self.root}/static/{name}"
+        """Return the address of a style sheet or script, another one for each version of the package's files."""
+        return f"{self.root}/static/{name}?{static_version()}"
 
     def _ledger(self, ledger: str) -> str:
         return f"{self.root}/ledgers/{quote(ledger, safe='')}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from pathlib import Path
 
 from jinja2 import Environment as Templates
 from starlette.applications import Starlette
@@ -21,13 +20,13 @@ from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.overview.refs import feed_of_file, feed_of_window, feed_row
 from airflow_provider_blockread.pages.actions.guard import require_own_origin
 from airflow_provider_blockread.pages.actions.kinds import ACTIONS
+from airflow_provider_blockread.pages.addresses import STATIC, static_version
 from airflow_provider_blockread.pages.display.templates import make_templates
 from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.routes import ROUTES, Needs, PageRoute
 from airflow_provider_blockread.pages.site import FeedRef, Links, Site, Visitor
 from airflow_provider_blockread.pages.visit import Ledgers, LedgersOfRequest, Visit, render
 
-_STATIC = Path(__file__).with_name("static")
 #: Nothing is loaded from other origins, and only pages of the same origin may frame these.
 _HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -44,7 +43,7 @@ def make_app(site: Site) -> Starlette:
     templates.globals["window_actions"] = tuple(ACTIONS.values())
     served = [_route(page, site, ledgers, templates) for page in ROUTES]
     app = Starlette(
-        routes=[*served, Mount("/static", StaticFiles(directory=_STATIC))],
+        routes=[*served, Mount("/static", StaticFiles(directory=STATIC))],
         exception_handlers={
             HTTPException: _refused(templates, site.links),
             BlockReadError: _failed(templates),
@@ -181,7 +180,7 @@ def _page(
 
 
 class _Headers:
-    """Adds the headers that isolate a page; browsers may cache style sheets."""
+    """Adds the headers that isolate a page; browsers keep style sheets and scripts until there are newer ones."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -190,9 +189,10 @@ class _Headers:
         async def send_with(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in _HEADERS.items():
-                    if not (name == "cache-control" and "etag" in headers):
-                        headers[name] = value
+                headers.update(_HEADERS)
+                if "etag" in headers:
+                    newest = scope["query_string"] == static_version().encode()
+                    headers["cache-control"] = "public, max-age=31536000, immutable" if newest else "no-cache"
             await send(message)
 
         await self._app(scope, receive, send_with if scope["type"] == "http" else send)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -152,8 +153,11 @@ def test_pages_stay_with_themselves(env: Environment) -> None:
     with TestClient(loopback_app(env), base_url="http://127.0.0.1") as client:
         headers = client.get("/").headers
         style = client.get("/static/pages.css")
+        [named] = re.findall('href="(/static/pages.css[^"]*)"', client.get("/").text)
+        kept = [client.get(path).headers["cache-control"] for path in (named, f"{named}x", "/static/pages.css")]
 
     assert "default-src 'none'" in headers["content-security-policy"]
     assert "frame-ancestors 'self'" in headers["content-security-policy"]
     assert headers["cache-control"] == "no-store"
     assert style.headers["x-content-type-options"] == "nosniff"
+    assert kept == ["public, max-age=31536000, immutable", "no-cache", "no-cache"]
