@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import event
 
+from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.overview.calendar import feed_days
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
@@ -16,6 +17,7 @@ from airflow_provider_blockread.ledger.overview.window import file_pieces
 from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
 from airflow_provider_blockread.ledger.schema.tables import REVISIONS, files
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_abandoning, finish_withdrawal, release_files
 from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options import nanoseconds
@@ -78,6 +80,7 @@ def test_filters_choose_windows_by_what_they_are(ledger: Ledger) -> None:
     assert keys(WindowFilter(state="empty")) == ["none"]
     assert keys(WindowFilter(text="%")) == ["bad%"]
     assert keys(WindowFilter(text="_")) == ["done_1"]
+    assert keys(WindowFilter(text=window_id(FEED, "none")[:6])) == ["none"]
     assert keys(WindowFilter(rebuilt=True)) == []
     assert len(keys(WindowFilter(day=ledger.now().replace(hour=0)))) == 3
     assert keys(WindowFilter(day=ledger.now() - timedelta(days=2))) == []
@@ -95,6 +98,20 @@ def test_a_day_has_the_windows_of_its_intervals(ledger: Ledger, clock: Clock) ->
 
     assert found == {past: ["backfilled"], day: ["by hand"]}
     assert counted == {past.date(): 1, day.date(): 1}
+
+
+def test_a_day_has_each_window_as_the_list_has_it(ledger: Ledger, clock: Clock) -> None:
+    """One that stalled is not merely planned, and one that was abandoned is counted."""
+    given_up = open_window(ledger, "given up", ("a",))
+    held = begin_abandoning(ledger, given_up.id, who="ann")
+    release_files(ledger, held)
+    finish_withdrawal(ledger, held)
+    claim(ledger, ref(open_window(ledger, "stalled", ("b",))))
+    clock.pass_seconds(3600)
+    today = feed_days(ledger, [1], 1)[1][0]
+
+    assert today.windows == len(list_page(ledger, 1, WindowFilter(day=clock().replace(hour=0)))) == 2
+    assert (today.state, today.shares) == ("stalled", (("stalled", 1), ("abandoned", 1)))
 
 
 def test_late_files_of_many_feeds_are_found_at_once(ledger: Ledger) -> None:

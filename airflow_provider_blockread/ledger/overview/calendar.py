@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, exists, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
 
 from airflow_provider_blockread.ledger.dialect import day_of
-from airflow_provider_blockread.ledger.schema.tables import IS_UNFINISHED, generations, groups, windows
+from airflow_provider_blockread.ledger.overview.windows import open_windows
+from airflow_provider_blockread.ledger.schema.tables import generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 _DAY_NS = 86_400 * 1_000_000_000
-_SUMS = ("windows", "empty", "published", "failed", "records", "bad_records", "bytes", "rows")
+_SUMS = ("windows", "empty", "published", "abandoned", "failed", "stalled", "records", "bad_records", "bytes", "rows")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,9 @@ class Day:
     windows: int = 0
     empty: int = 0
     published: int = 0
+    abandoned: int = 0
     failed: int = 0  # windows whose newest work ended in an error
+    stalled: int = 0
     records: int = 0  # this and the following fields: of what is published
     bad_records: int = 0
     bytes: int = 0
@@ -35,20 +38,15 @@ class Day:
     @property
     def state(self) -> str:
         """The worst state of its windows in one word; `gap` for a day without windows."""
-        if self.failed:
-            return "failed"
-        if not self.windows:
-            return "gap"
-        if self.published + self.empty < self.windows:
-            return "planned"
-        return "published" if self.published else "empty"
+        return next((state for state, _ in self.shares), "gap")
 
     @property
     def shares(self) -> tuple[tuple[str, int], ...]:
         """The number of its windows in each state, the worst states first; states without windows are omitted."""
-        waiting = max(self.windows - self.failed - self.published - self.empty, 0)
-        counts = (("failed", self.failed), ("planned", waiting), ("published", self.published), ("empty", self.empty))
-        return tuple((state, number) for state, number in counts if number)
+        names = ("failed", "stalled", "planned", "published", "empty", "abandoned")
+        counts = {name: getattr(self, name, 0) for name in names}
+        counts["planned"] = max(self.windows - sum(counts.values()), 0)
+        return tuple((name, number) for name, number in counts.items() if number)
 
 
 def feed_days(ledger: Ledger, feeds: Collection[int], days: int) -> dict[int, list[Day]]:
@@ -59,40 +57,39 @@ def feed_days(ledger: Ledger, feeds: Collection[int], days: int) -> dict[int, li
     found: dict[tuple[int, str], dict[str, int]] = defaultdict(dict)
     start = windows.c.interval_start_ns
     with ledger.reading() as connection:
-        of_intervals = _sums(start // _DAY_NS, feeds, start >= int(since.timestamp()) * 1_000_000_000)
+        open_ = open_windows(connection, ledger.now(), of=feeds, each=True)
+        wrong = {state: [one.window.id for one in open_ if one.state == state] for state in ("failed", "stalled")}
+        of_intervals = _sums(wrong, start // _DAY_NS, feeds, start >= int(since.timestamp()) * 1_000_000_000)
         for row in connection.execute(of_intervals):
             name = str(datetime.fromtimestamp(int(row.day) * 86_400, UTC).date())
             found[row.feed_id, name] = {sum_: int(getattr(row, sum_)) for sum_ in _SUMS}
         planned = and_(start.is_(None), windows.c.created_at >= since)
-        for row in connection.execute(_sums(day_of(connection, windows.c.created_at), feeds, planned)):
+        for row in connection.execute(_sums(wrong, day_of(connection, windows.c.created_at), feeds, planned)):
             sums = found[row.feed_id, str(row.day)]
             sums |= {sum_: sums.get(sum_, 0) + int(getattr(row, sum_)) for sum_ in _SUMS}
     dates = [first + timedelta(days=number) for number in range(days)]
     return {feed: [Day(date=one, **found.get((feed, str(one)), {})) for one in dates] for feed in feeds}
 
 
-def _sums(day: ColumnElement[Any], feeds: Collection[int], wanted: ColumnElement[bool]) -> Any:  # noqa: ANN401 - a select
+def _sums(
+    wrong: Mapping[str, Collection[str]], day: ColumnElement[Any], feeds: Collection[int], wanted: ColumnElement[bool]
+) -> Select[Any]:
+    """Return the query for the sums of each day, given the windows of each state that heartbeats tell."""
     shown = generations.alias("shown")
-    broken = exists().where(
-        groups.c.window_id == generations.c.window_id,
-        groups.c.generation == generations.c.number,
-        groups.c.state == "failed",
-    )
-    wrong = generations.c.error.is_not(None) | broken
-    unfinished = select(generations.c.window_id, wrong.label("wrong")).where(IS_UNFINISHED).subquery("begun")
+    counts = {
+        **{state: windows.c.state == state for state in ("empty", "abandoned")},
+        **{state: windows.c.id.in_(ids) for state, ids in wrong.items()},
+    }
     query = select(
         windows.c.feed_id,
         day.label("day"),
         func.count().label("windows"),
-        func.sum(case((windows.c.state == "empty", 1), else_=0)).label("empty"),
         func.count(shown.c.number).label("published"),
-        func.sum(case((unfinished.c.wrong, 1), else_=0)).label("failed"),
+        *(func.sum(case((condition, 1), else_=0)).label(state) for state, condition in counts.items()),
         *(
             func.coalesce(func.sum(shown.c[name]), 0).label(name)
             for name in ("records", "bad_records", "bytes", "rows")
         ),
     )
     query = query.outerjoin(shown, and_(shown.c.window_id == windows.c.id, shown.c.state == "published"))
-    query = query.outerjoin(unfinished, unfinished.c.window_id == windows.c.id)
-    mine = windows.c.feed_id.in_(feeds)
-    return query.where(mine, windows.c.state != "abandoned", wanted).group_by(windows.c.feed_id, day)
+    return query.where(windows.c.feed_id.in_(feeds), wanted).group_by(windows.c.feed_id, day)

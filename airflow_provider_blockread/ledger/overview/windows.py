@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, case, exists, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, or_, select, tuple_
 
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.model import Generation, Window
@@ -103,7 +103,7 @@ class WindowFilter:
     """Which windows of a feed to list; an empty field means all."""
 
     state: str = ""  # one of `OPEN_STATES` and `OVER_STATES`
-    text: str = ""  # in the key, or the whole id
+    text: str = ""  # in the key, or with which the id begins
     day: datetime | None = None  # of the interval's beginning, or of the planning: its first moment
     bad: bool = False  # with bad records in what is published
     rebuilt: bool = False  # with more than one generation
@@ -169,8 +169,7 @@ def open_windows(
 
 def find_windows(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) -> list[WindowRow]:
     """Return the newest windows of these feeds whose key contains a text, or whose id begins with it."""
-    named = or_(windows.c.key.icontains(text, autoescape=True), windows.c.id.startswith(text, autoescape=True))
-    query = _newest_first().where(named, windows.c.feed_id.in_(of)).limit(limit)
+    query = _newest_first().where(_named(text), windows.c.feed_id.in_(of)).limit(limit)
     with ledger.reading() as connection:
         return window_rows(connection, connection.execute(query).all(), ledger.now())
 
@@ -205,6 +204,10 @@ def _viewing(connection: Connection, rows: Sequence[WindowRow]) -> list[WindowRo
     return [replace(row, groups=sums.get(row.window.id, GroupSums())) for row in rows]
 
 
+def _named(text: str) -> ColumnElement[bool]:
+    return or_(windows.c.key.icontains(text, autoescape=True), windows.c.id.startswith(text, autoescape=True))
+
+
 def _newest_first() -> Select[Any]:
     return WINDOWS.order_by(windows.c.created_at.desc(), windows.c.sequence.desc())
 
@@ -219,8 +222,7 @@ def _filtered(query: Select[Any], wanted: WindowFilter) -> Select[Any]:
     elif wanted.state:
         query = query.where(windows.c.state == wanted.state)
     if wanted.text:
-        has = windows.c.key.icontains(wanted.text, autoescape=True)
-        query = query.where(or_(has, windows.c.id == wanted.text))
+        query = query.where(_named(wanted.text))
     if wanted.day is not None:
         end = wanted.day + timedelta(days=1)
         start, (first, last) = windows.c.interval_start_ns, map(nanoseconds, (wanted.day, end))

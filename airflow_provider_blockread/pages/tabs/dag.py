@@ -79,6 +79,8 @@ def _label(day: Day) -> str:
         return f"{day.date}: no window"
     said = [f"{day.published} of {plural(day.windows, 'window')} published"]
     said += [f"{number(day.failed)} failed"] if day.failed else []
+    said += [f"{number(day.stalled)} stalled"] if day.stalled else []
+    said += [f"{number(day.abandoned)} abandoned"] if day.abandoned else []
     said += [f"{number(day.empty)} with nothing new"] if day.empty else []
     said += [plural(day.rows, "row"), format_bytes(day.bytes)] if day.published else []
     said += [plural(day.bad_records, "bad record")] if day.bad_records else []
