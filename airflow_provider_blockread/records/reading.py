@@ -9,6 +9,7 @@ from typing import BinaryIO
 from airflow_provider_blockread.errors import RecordError, SourceError
 from airflow_provider_blockread.records.format import PARQUET, RecordFormat, codec_of
 from airflow_provider_blockread.records.io.codecs import HEAD_BYTES, codec_of_head
+from airflow_provider_blockread.records.io.foreign import foreign_head, foreign_name
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.io.streaming import StreamLimits, StreamSource
 from airflow_provider_blockread.records.members.format import MembersFormat
@@ -57,19 +58,32 @@ def bind(source: ByteSource, fmt: RecordFormat) -> RecordFormat:
     """Return the format as it applies to one file, and set the source's data offset.
 
     Raises:
-        SourceError: when a text file starts with compressed data, but its name has no codec's suffix.
+        SourceError: when a text file starts with compressed data, but its name has no codec's suffix, or is no text.
     """
-    if isinstance(fmt, TextFormat) and fmt.encoding != "binary" and fmt.compression == "auto" and not source.streamed:
-        codec = codec_of_head(source.read(0, HEAD_BYTES))
-        if codec is not None:
-            msg = (
-                f"{source.name} starts with {codec} data, but its name does not say so; set compression={codec!r}, or"
-                " compression='none' to read it as it is"
-            )
-            raise SourceError(msg, source.name)
+    if isinstance(fmt, TextFormat) and fmt.encoding != "binary" and fmt.compression == "auto":
+        _require_text(source)
     bound = fmt.for_file(source)
     source.data_offset = bound.data_offset(source)
     return bound
+
+
+def _require_text(source: ByteSource) -> None:
+    head = b"" if source.streamed else source.read(0, HEAD_BYTES)
+    codec = codec_of_head(head)
+    if codec is not None:
+        msg = (
+            f"{source.name} starts with {codec} data, but its name does not say so; set compression={codec!r}, or"
+            " compression='none' to read it as it is"
+        )
+        raise SourceError(msg, source.name)
+    foreign = foreign_name(source.name) or foreign_head(head)
+    if foreign is not None:
+        msg = (
+            f"{source.name} is {foreign} data by its {'name' if foreign_name(source.name) else 'first bytes'}, and no"
+            " text; keep such files out of the feed (FileSource(exclude=...), and `blockread windows exclude` for this"
+            " one), or set compression='none' to read it as it is"
+        )
+        raise SourceError(msg, source.name)
 
 
 def chunks_of(source: ByteSource, fmt: RecordFormat, first: int, end: int, limits: WalkLimits) -> Iterator[Chunk]:

@@ -195,14 +195,11 @@ def window_files(
     whole = select(files.c.id).where(files.c.window_id == window)
     counted = select(file_sums.c.file_id).where(sums, file_sums.c.bad_records > 0)
     of_parts = select(parts.c.file_id).where(parts.c.window_id == window)
-    with_bad = (
-        whole.where(files.c.bad_records > 0, is_shown),
-        counted,
-        of_parts.where(parts.c.bad_records > 0, is_shown),
-    )
-    firsts = [_first(one, after, limit) for one in (with_bad if bad else (whole, of_parts))]
-    query = select(*columns, parts.c.part_start, parts.c.part_end).select_from(joined)
-    query = query.where(files.c.id.in_(union(*firsts)))
+    if bad:
+        whole = whole.where(files.c.bad_records > 0, is_shown)
+        of_parts = of_parts.where(parts.c.bad_records > 0, is_shown)
+    ids = union(*(_first(one, after, limit) for one in (whole, of_parts, *([counted] if bad else ()))))
+    query = select(*columns, parts.c.part_start, parts.c.part_end).select_from(joined).where(files.c.id.in_(ids))
     if bad:
         query = query.where(bad_records > 0)
     with ledger.reading() as connection:

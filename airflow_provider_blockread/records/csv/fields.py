@@ -49,6 +49,10 @@ class Dialect:
         marks = {"delimiter": self.delimiter, "quote": self.quote, "escape": self.escape}
         return {name: mark for name, mark in marks.items() if mark is not None}
 
+    def escapes(self, text: str) -> bool:
+        """Return whether a text contains the escape."""
+        return self.escape is not None and self.escape in self.decode(text.encode())
+
     def decode(self, data: bytes) -> str:
         """Return bytes as characters, with one character for each mark."""
         return data.decode(self.codec, "surrogateescape")
@@ -57,20 +61,20 @@ class Dialect:
         """Return the original bytes of decoded characters."""
         return text.encode(self.codec, "surrogateescape")
 
-    def fields(self, row: str) -> Iterator[Field]:
-        """Yield the fields of a row without its terminator.
+    def fields(self, row: str, null: str = "") -> Iterator[Field]:
+        """Yield the fields of a row without its terminator; one that is `null`, without quotes, is empty.
 
         A closing quote only ends the quoting: the text up to the delimiter belongs to the field, and an escape right
         after the quote is an ordinary character. An escape at the end of the text means a newline.
         """
-        position, separator = 0, self.delimiter
+        position, separator, null = 0, self.delimiter, self.decode(null.encode())
         while separator:
             match = self._field.match(row, position)
             if match is None:  # pragma: no cover - the pattern matches any text
                 msg = f"no field at {position} of {row[:80]!r}"
                 raise AssertionError(msg)
             quoted = match["body"] is not None
-            text = self._unquoted(match) if quoted else self._without_escapes(match["plain"])
+            text = self._unquoted(match) if quoted else self._plain(match["plain"], null)
             yield Field(text, quoted, closed=not quoted or match["rest"] is not None)
             separator, position = match["separator"], match.end()
 
@@ -85,9 +89,7 @@ class Dialect:
 
     def rewrite(self, row: bytes, target: Dialect, null: str) -> bytes:
         """Return a row in the target dialect, without any text on which parsers disagree; what is null is empty."""
-        absent = self.decode(null.encode())
-        fields = self.fields(self.decode(row))
-        return target.join(f._replace(text="") if not f.quoted and f.text == absent else f for f in fields)
+        return target.join(self.fields(self.decode(row), null))
 
     def join(self, fields: Iterable[Field]) -> bytes:
         """Return fields as a row, without any text on which parsers disagree.
@@ -116,6 +118,11 @@ class Dialect:
             return body.replace(self.quote * 2, self.quote) + rest
         literal = len(self.escape or "") if self.escape and rest.startswith(self.escape) else 0
         return self._escaped.sub(lambda pair: pair[0][1], body) + rest[:literal] + self._without_escapes(rest[literal:])
+
+    def _plain(self, text: str, null: str) -> str:
+        plain = self._without_escapes(text)
+        is_null = null == (text if self.escape is not None and self.escape in null else plain)
+        return "" if is_null else plain
 
     def _without_escapes(self, text: str) -> str:
         if self.escape is None or self.escape not in text:

@@ -47,7 +47,7 @@ class RescuingCsvDecoder(Rescuing[list[Field], Field]):
         self._others = [name for name in names if name not in schema.names]
         self._all = make(pa.schema([*schema, *((name, pa.string()) for name in self._others)]), names)
         self._known, self._names = frozenset(schema.names), names
-        self._dialect, self._nulls = dialect, {"", null}
+        self._dialect, self._null = dialect, null
 
     def read(self, chunk: Chunk) -> Rescue:
         """Return the good rows, and what they have in fields without a column."""
@@ -67,15 +67,15 @@ class RescuingCsvDecoder(Rescuing[list[Field], Field]):
         if b"\0" in record and "\0" not in self._dialect.marks.values():
             return None
         most = len(self._names) + _MOST_OTHERS
-        fields = list(islice(self._dialect.fields(self._dialect.decode(record)), most + 1))
+        fields = list(islice(self._dialect.fields(self._dialect.decode(record), self._null), most + 1))
         if not len(self._names) <= len(fields) <= most or not fields[-1].closed:
             return None
         try:
-            texts = [self._dialect.encode(field.text).decode() for field in fields]
+            for field in fields:
+                self._dialect.encode(field.text).decode()
         except UnicodeDecodeError:
             return None
-        nulls = (not field.quoted and text in self._nulls for field, text in zip(fields, texts, strict=True))
-        return [_EMPTY if null else field for field, null in zip(fields, nulls, strict=True)]
+        return fields
 
     def values(self, record: list[Field]) -> Mapping[str, Field]:
         """Return the fields that have a column."""

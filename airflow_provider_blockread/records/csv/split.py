@@ -43,7 +43,7 @@ class RowSplitter:
         self._dialect = dialect
         self._width = width
         self._null = null
-        self._nulls = ["", null] if null else [""]
+        self._nulls = ["", null] if null and not dialect.escapes(null) else [""]
 
     def split(self, chunk: Chunk, types: Mapping[int, pa.DataType]) -> SplitRows:
         """Return the fields of all records of a chunk that is not empty, by their place.

@@ -1,9 +1,9 @@
 """A chunk of CSV rows as text that Arrow's parser reads as Python's `csv` does.
 
 Without escapes the two differ in this only: Arrow reads a blank line as a row of empty fields, skips a byte order mark,
-and supports only ASCII marks other than NUL. With escapes they differ on one right after a closing quote and on one at
-the file's end: rows with these are rewritten. Other marks are replaced by control bytes that do not occur in the chunk,
-and restored in the fields.
+and supports only ASCII marks other than NUL. With escapes they differ on one right after a closing quote, on one at the
+file's end, and on one in the text of a null: rows with these are rewritten. Other marks are replaced by control bytes
+that do not occur in the chunk, and restored in the fields.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class CsvText:
 
 def csv_text(chunk: Chunk, dialect: Dialect, null: str) -> CsvText:
     """Return the records of a chunk as text for Arrow's parser."""
-    disputed = _disputed(chunk, dialect) if dialect.escape is not None and len(chunk.ends) else ()
+    disputed = _disputed(chunk, dialect, null) if dialect.escape is not None and len(chunk.ends) else ()
     text = _joined(chunk, {index: dialect.rewrite(chunk.record(index), dialect, null) for index in disputed})
     marks = dialect.marks
     replaced = []
@@ -90,8 +90,8 @@ def _joined(chunk: Chunk, rewritten_rows: Mapping[int, bytes]) -> bytes:
     return b"".join(pieces)
 
 
-def _disputed(chunk: Chunk, dialect: Dialect) -> Iterable[int]:
-    """Return the records with an escape that may be right after a closing quote, or that ends the file."""
+def _disputed(chunk: Chunk, dialect: Dialect, null: str) -> Iterable[int]:
+    """Return the records with an escape that may be right after a closing quote, be part of `null`, or end the file."""
     escape = dialect.encode(dialect.escape or "")
     places = _NOWHERE
     if dialect.quote is not None:
@@ -99,6 +99,9 @@ def _disputed(chunk: Chunk, dialect: Dialect) -> Iterable[int]:
         places = np.array([match.start() for match in re.finditer(pair, chunk.buffer)], np.int64)
     if len(places) and len(escape) == 1:
         places = places[~_escaped(np.frombuffer(chunk.buffer, np.uint8), places, escape[0])]
+    if dialect.escapes(null):  # the parser compares fields without their escapes
+        absent = re.finditer(re.escape(null.encode()), chunk.buffer)
+        places = np.concatenate([places, np.array([match.start() for match in absent], np.int64)])
     found = np.searchsorted(chunk.starts, places, "right") - 1
     inside = (found >= 0) & (places < chunk.ends[found])
     records = set(found[inside].tolist())

@@ -22,6 +22,7 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.options import CustomFormat, GenerationOptions
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, codec_of
 from airflow_provider_blockread.records.io.codecs import MAGICS
+from airflow_provider_blockread.records.io.foreign import HEADS, foreign_name
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.joining import join_files
 from airflow_provider_blockread.records.model import Chunk, Decoded, Decoder
@@ -40,7 +41,11 @@ _MOST_FILES = 4096  # read together
 _UNSEARCHED_FILE, _UNSEARCHED_RUN = 2**20, 4 * 2**20
 _MOST_CUT_SHORT = 8  # files that end inside a record, before the rest of their run is read one by one
 _PLAIN = ("utf-8", "binary")  # encodings
-_SPECIAL = (*MAGICS.values(), *BYTE_ORDER_MARKS.values())  # of files that may be compressed or in another encoding
+_SPECIAL = (
+    *MAGICS.values(),
+    *HEADS,
+    *BYTE_ORDER_MARKS.values(),
+)  # no text, or in another encoding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +103,7 @@ class SmallFiles:
             and block.end == block.part_end == version.size
             and may_read_whole(version)
             and codec_of(self._fmt, version.path) is None
+            and foreign_name(version.path) is None
             and states.get(block.number, start) == start
         )
 

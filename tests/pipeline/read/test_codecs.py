@@ -145,6 +145,36 @@ def test_a_codec_that_is_told_later(here: Pipe) -> None:
     assert (here.values(), done.generation, done.bytes) == (sorted(_LINES), 2, len(data))
 
 
+@pytest.mark.parametrize("small", [False, True])
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("b.log", b"PK\x03\x04abc\n", "is zip data by its first bytes"),
+        ("b.log", b"PAR1\x15\n", "is Parquet data by its first bytes"),
+        ("b.snappy", pa.compress(b"a\nb\n", "snappy", asbytes=True), "is snappy data by its name"),
+        ("b.tar.gz", gzip.compress(b"a\n", mtime=0), "is tar data by its name"),
+    ],
+)
+def test_a_file_that_is_no_text(here: Pipe, name: str, data: bytes, says: str, *, small: bool) -> None:
+    """Its bytes might pass for records, also in the middle of small files; the option says that they are."""
+    here.put({"a.log": b"a\n", name: data, "c.log": b"c\n"})
+    here.block_size = 64 if small else 1
+    ref = here.plan()
+    with pytest.raises(SourceError, match=rf"{name} {says}, .*compression='none'"):
+        here.read(ref)
+    here.selection = Selection()
+    here.record_format = Lines(compression="none", encoding="binary")
+
+    assert here.run().records == 2 + data.count(b"\n") + (not data.endswith(b"\n"))
+
+
+def test_a_header_of_csv_may_look_like_another_format(here: Pipe) -> None:
+    """Only a file that is no text for certain is refused."""
+    here.put({"a.csv": b"PAR1,ORC\nObj,SEQ\n"})
+
+    assert here.run().records == 2
+
+
 def test_a_codec_that_is_taken_back(here: Pipe) -> None:
     """A file that only its name makes a compressed one is read as it is once the option says so."""
     here.put({"a.gz": b"a\nb\n"})

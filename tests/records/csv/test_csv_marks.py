@@ -115,11 +115,30 @@ def test_nulls_are_nulls_in_rewritten_rows(null: str) -> None:
     assert decode(row, option)[0] == decode(row + every + b"\xfe\n", option)[0][:1] == [{"a": None, "b": b"x"}]
 
 
-def test_nulls_do_not_depend_on_the_other_fields() -> None:
-    """Nor on an escape in them that parsers read differently."""
-    option = Csv(escape="\\", schema="a string, b string", null="\\N")
+@pytest.mark.parametrize("other", [b"x", b'"x"\\y'])
+@pytest.mark.parametrize("quote", ['"', None])
+def test_nulls_do_not_depend_on_the_other_fields(other: bytes, quote: str | None) -> None:
+    r"""Nor on an escape in them that parsers read differently. `\N` is null as MySQL and PostgreSQL write it."""
+    option = Csv(escape="\\", schema="a string, b string", null="\\N", quote=quote)
+    data = b"".join(field + b"," + other + b"\n" for field in (rb"\N", rb"\\N", b"N", rb"\Nx")) + rb"\N,x" + b"\\"
 
-    assert [row["a"] for row in decode(b'\\\\N,x\n\\\\N,"x"\\y\n\\\\N,x\\', option)[0]] == [None] * 3
+    assert [row["a"] for row in decode(data, option)[0]] == [None, "\\N", "N", "Nx", None]
+
+
+def test_an_escaped_null_without_an_escape_in_it_is_null() -> None:
+    """As parsers compare it, whether the row is rewritten or not."""
+    option = Csv(escape="\\", schema="a string, b string", null="NA")
+
+    assert [row["a"] for row in decode(b'NA,x\nN\\A,x\nN\\A,"x"\\y\n', option)[0]] == [None] * 3
+
+
+@pytest.mark.parametrize("kind", ["long", "string"])
+def test_a_null_with_an_escape_is_not_kept_as_a_misfit(kind: str) -> None:
+    """Neither of a column nor of a field without one; the text of another field is."""
+    option = Csv(escape="\\", delimiter="\t", quote=None, schema=f"a {kind}", null="\\N", rescue=True)
+    rows, bad, _ = decode(b"\\N\t\\N\n\\N\tx\n", option)
+
+    assert ([row["_rescued"] for row in rows], bad) == ([None, '{"/_c1":"x"}'], {})
 
 
 def test_escapes_are_those_of_python() -> None:

@@ -120,6 +120,11 @@ RECORDS_SIDE: list[Entry] = [
     ),
     Remedy(
         "records/reading.py",
+        "and no text",
+        f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
+    ),
+    Remedy(
+        "records/reading.py",
         "its name does not say so",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
