@@ -133,6 +133,7 @@ class Generation:
     published_at: datetime | None
     manifest_uri: str | None = None  # of its own plan, if it reads newer versions; None for the window's
     manifest_hash: str | None = None
+    announced_at: datetime | None = None  # when a task of Airflow told the output's readers
     given_up_by: str | None = None  # by whom, for a rebuild or verification that was not finished
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 class CommitWindowOperator(PublishingOperator):
     """Proves a window and publishes it; returns the publication's summary, which the asset event also carries.
 
-    There is no event if the output does not change: the window was published before, was only verified, or neither
-    publishes nor removes a file. In the last case, and with nothing to read, the task is skipped (`on_empty`).
+    There is no event if the output does not change: the window was published before and has had its event, was only
+    verified, or neither publishes nor removes a file. In the last case, and with nothing to read, the task is skipped
+    (`on_empty`).
 
     Give it the trigger rule `none_failed_min_one_success`, downstream of the plan and the reads: the reads of a window
     with nothing to read are skipped, and the commit then decides about tasks downstream.
@@ -52,7 +54,6 @@ class CommitWindowOperator(PublishingOperator):
         from airflow_provider_blockread.steps import commit  # noqa: PLC0415 - not at every DAG parse
 
         ref = window_ref(self.window)
-        self.skip_empty(context, ref, self.on_empty)
         env = self.environment(ref.feed)
-        published = commit(env, ref, owner=owner_of(context), stale_after_s=self.spark.stale_after_s)
-        return self.announce(context, env, ref, published, self.on_empty)
+        step = partial(commit, env, ref, owner=owner_of(context), stale_after_s=self.spark.stale_after_s)
+        return self.publish(context, env, ref, step, self.on_empty)

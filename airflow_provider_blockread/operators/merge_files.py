@@ -41,6 +41,5 @@ class MergeFilesOperator(SparkOperator, PlanOperator, PublishingOperator):
         from airflow_provider_blockread.steps.running import WindowRunner  # noqa: PLC0415 - not at every DAG parse
 
         env, ref = self.plan(context, partial(merging, policies=self.policies), self.splitting)
-        self.skip_empty(context, ref, self.policies.on_empty)
         runner = WindowRunner(env=env, owner=owner_of(context), job=self.spark, submitter=self.submitter())
-        return self.announce(context, env, ref, runner.run(ref), self.policies.on_empty)
+        return self.publish(context, env, ref, partial(runner.run, ref), self.policies.on_empty)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -11,7 +12,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.links.addresses import window_page, with_host
-from airflow_provider_blockread.operators.base import StepOperator
+from airflow_provider_blockread.operators.base import StepOperator, run_identity
 from airflow_provider_blockread.operators.reports.summaries import commit_summary, plan_summary
 from airflow_provider_blockread.options import PostgresSink, Sink
 from airflow_provider_blockread.options.values import is_template
@@ -38,33 +39,43 @@ class PublishingOperator(StepOperator):
         self._place = ""  # URI of the output's asset, as it is known when the task runs
         self._lineage: tuple[Published, Lineage] | None = None
 
-    def skip_empty(self, context: Context, ref: WindowRef, on_empty: str) -> None:
-        """Skip the task if its window was skipped, or has nothing to read and `on_empty` is `skip`."""
+    def publish(
+        self, context: Context, env: Environment, ref: WindowRef, commit: Callable[[], Published], on_empty: str
+    ) -> dict[str, Any]:
+        """Publish a window, inform notifiers, assets and lineage, and return the publication's summary.
+
+        Assets get an event only if the output has changed and no task has announced that. The task is skipped if its
+        window was skipped, or if there is nothing to read or publish and `on_empty` is `skip`.
+        """
+        from airflow_provider_blockread.steps.commit.announcing import announced, news_of  # noqa: PLC0415 - not at every parse
+
         if ref.status == "skipped" or (ref.status == "empty" and on_empty == "skip"):
             self.sum_up(context, *plan_summary(ref))
             raise AirflowSkipException(ref.message)
-
-    def announce(
-        self, context: Context, env: Environment, ref: WindowRef, published: Published, on_empty: str
-    ) -> dict[str, Any]:
-        """Return the summary of a publication, and inform notifiers, assets and lineage.
-
-        If the output does not change, no asset gets an event, and the task is skipped if `on_empty` is `skip`.
-        """
+        published = commit()
         self.sum_up(context, *commit_summary(published))
         context[PUBLISHED] = published  # type: ignore[literal-required] # for notifiers
-        page = window_page(self.ledger_conn_id, published.window)
-        summary = published.to_json() | ({"page": with_host(page)} if page else {})
-        if ref.status != "read" or not published.changes_output:
-            if published.status == "published" and ref.status == "read" and on_empty == "skip":
-                raise AirflowSkipException(published.message)
+        publishes_nothing = ref.status == "read" and published.status == "published" and not published.changes_output
+        if publishes_nothing and on_empty == "skip":
+            raise AirflowSkipException(published.message)
+        run = run_identity(context)
+        news = news_of(env, ref, published, run=str(run), clear_number=run.clear_number)
+        if news is None:
             self.outlets = []  # Airflow makes an event for each outlet of a task that succeeds
-            return summary
+        else:
+            self._announce(context, env, news)
+            announced(env, news)
+        return self._summary(published)
+
+    def _summary(self, published: Published) -> dict[str, Any]:
+        page = window_page(self.ledger_conn_id, published.window)
+        return published.to_json() | ({"page": with_host(page)} if page else {})
+
+    def _announce(self, context: Context, env: Environment, news: Published) -> None:
         if self.sink is not None:
             self._place = _asset_uri(self.sink, env)
-        self._lineage = self._lineage_of(env, published)
-        self._emit(context, published, summary)
-        return summary
+        self._lineage = self._lineage_of(env, news)
+        self._emit(context, news, self._summary(news))
 
     def _emit(self, context: Context, published: Published, summary: dict[str, Any]) -> None:
         """Add the summary to the event of each asset, and the key if the DAG is partitioned at run time."""

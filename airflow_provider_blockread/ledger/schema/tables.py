@@ -209,6 +209,7 @@ generations = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("proven_at", UtcDateTime),
     Column("published_at", UtcDateTime),
+    Column("announced_at", UtcDateTime),  # when a task of Airflow told the output's readers
     Column("run", Text),  # the Airflow run that requested it: dag_id/run_id
     Column("manifest_uri", Text),  # of its own plan, which names newer versions; empty for the window's
     Column("manifest_hash", String(128)),

@@ -145,6 +145,13 @@ def finish_publication(ledger: Ledger, publication: Publication) -> None:
         settle_exclusions(connection, publication)
 
 
+def mark_announced(ledger: Ledger, window_id: str, generation: int) -> None:
+    """Record that a task has told the output's readers about a published generation."""
+    mine = (generations.c.window_id == window_id, generations.c.number == generation)
+    with ledger.writing() as connection:
+        connection.execute(generations.update().where(*mine).values(announced_at=ledger.now()))
+
+
 def finish_verification(ledger: Ledger, publication: Publication) -> None:
     """Record that a `verify` generation was proven; what is published stays. May be repeated.
 

@@ -212,6 +212,7 @@ CREATE TABLE generations (
 	created_at TIMESTAMP WITH TIME ZONE NOT NULL, 
 	proven_at TIMESTAMP WITH TIME ZONE, 
 	published_at TIMESTAMP WITH TIME ZONE, 
+	announced_at TIMESTAMP WITH TIME ZONE, 
 	run TEXT, 
 	manifest_uri TEXT, 
 	manifest_hash VARCHAR(128), 

@@ -210,6 +210,7 @@ CREATE TABLE generations (
 	created_at DATETIME NOT NULL, 
 	proven_at DATETIME, 
 	published_at DATETIME, 
+	announced_at DATETIME, 
 	run TEXT, 
 	manifest_uri TEXT, 
 	manifest_hash VARCHAR(128), 
