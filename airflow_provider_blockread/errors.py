@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 # Characters that move the cursor, end a line, hide or reorder text, and the marks with which Airflow folds log lines.
 _UNPRINTABLE = re.compile(
@@ -202,3 +202,13 @@ def error_class(name: str) -> type[BlockReadError]:
     """Return the error class of that name, or the base class; for errors that crossed a process border as text."""
     found = globals().get(name)
     return found if isinstance(found, type) and issubclass(found, BlockReadError) else BlockReadError
+
+
+def to_fields(error: BlockReadError) -> dict[str, str]:
+    """Return an error as JSON values, with which it crosses a process border."""
+    return {"error": type(error).__name__, "message": str(error)}
+
+
+def from_fields(fields: Mapping[str, str]) -> BlockReadError:
+    """Return the error of these JSON values."""
+    return error_class(fields["error"])(fields["message"])

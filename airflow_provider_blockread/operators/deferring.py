@@ -11,7 +11,7 @@ from airflow.sdk import timezone
 from airflow.sdk.bases.operator import TRIGGER_FAIL_REPR
 from airflow.sdk.configuration import conf
 
-from airflow_provider_blockread.errors import BlockReadError, OptionsError, error_class, printable
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, from_fields, printable
 from airflow_provider_blockread.operators.base import SparkOperator
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class DeferrableOperator(SparkOperator):
         """
         from airflow_provider_blockread.steps import Waiting  # noqa: PLC0415 - not at every DAG parse
 
-        problem = error_class(event["error"])(event["message"]) if "error" in event else None
+        problem = from_fields(event) if "error" in event else None
         awaited = Waiting.from_json(event["waiting"]) if "waiting" in event else None
         return self.guarded(lambda context: self.complete_step(context, awaited, problem), context)
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_blockread.errors import BlockReadError, TransientError
+from airflow_provider_blockread.errors import BlockReadError, TransientError, to_fields
 from airflow_provider_blockread.exchange.vigil import Vigil
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import SparkJob
@@ -99,7 +99,7 @@ class ApplicationTrigger(BaseTrigger):
             except TransientError as error:  # of store, ledger or helper
                 self.log.warning("%s", error)
             except BlockReadError as error:
-                return {"error": type(error).__name__, "message": str(error)}
+                return to_fields(error)
 
     async def _status(self, application: str | None) -> str:
         """Return how the application has ended, in its cluster's words; empty while it runs or if this is not known."""

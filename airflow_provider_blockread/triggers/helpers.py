@@ -19,15 +19,15 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from airflow_provider_blockread.errors import TransientError, error_class
+from airflow_provider_blockread.errors import TransientError, from_fields
 from airflow_provider_blockread.hooks.driver_environment import inherited
 
 #: Helpers of one triggerer that work at the same time on requests of one lane; further requests wait.
 MOST = 2
 #: Lanes of requests, which never wait for other lanes: a stop does not wait for heartbeats, and none for a listing.
-LANES = {"stop": "stop", "end": "stop", "wait": "wait"}
+LANES = {"stop": "stop", "end": "stop", "wait": "wait", "hint": "watch", "since": "watch"}
 #: Seconds that a helper may take for a request of a lane in which all are short: one that hangs holds up the others.
-LONGEST_S = {"stop": 120.0, "wait": 120.0}
+LONGEST_S = {"stop": 120.0, "wait": 120.0, "watch": 600.0}
 #: Helpers of one triggerer that each do one long piece of work; further work waits for its turn.
 MOST_ALONE = 8
 #: Seconds that a helper has for stopping its work.
@@ -61,8 +61,12 @@ class _Helper:
         )
         try:
             return cls(await asyncio.shield(starting))
+        except OSError as error:
+            msg = f"the triggerer cannot start a helper process: {error}; try again"
+            raise TransientError(msg) from error
         except asyncio.CancelledError:  # while a process is starting, asyncio itself may wait for it forever
-            await cls(await starting).end()
+            with suppress(OSError):
+                await cls(await starting).end()
             raise
 
     @property
@@ -80,7 +84,10 @@ class _Helper:
         except (BrokenPipeError, ConnectionResetError):
             return None
         while line := await answers.readline():
-            message: dict[str, Any] = json.loads(line)
+            try:
+                message: dict[str, Any] = json.loads(line)
+            except ValueError:  # it was killed while it wrote the line
+                return None
             if "log" not in message:
                 return message
             log(message["log"])
@@ -204,7 +211,7 @@ def _answer(found: dict[str, Any] | None) -> dict[str, Any]:
         msg = "the helper process of the triggerer ended in its work, perhaps for lack of memory; try again"
         raise TransientError(msg)
     if "error" in found:
-        raise error_class(found["error"])(found["message"])
+        raise from_fields(found)
     answer: dict[str, Any] = found["answer"]
     return answer
 

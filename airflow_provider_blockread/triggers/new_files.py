@@ -8,7 +8,7 @@ from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_blockread.errors import BlockReadError, PermanentError
+from airflow_provider_blockread.errors import BlockReadError, PermanentError, to_fields
 from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask, kept
 
@@ -71,7 +71,7 @@ class NewFilesTrigger(BaseTrigger):
             found = await self.poll()
         except BlockReadError as error:
             if isinstance(error, PermanentError) or not self.silent_fail:
-                return {"error": type(error).__name__, "message": str(error)}
+                return to_fields(error)
             self.log.warning("%s", error)
             return None
         return found if found["why"] else None

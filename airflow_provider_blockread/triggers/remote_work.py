@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
-from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.errors import BlockReadError, to_fields
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.triggers.access import access
@@ -65,7 +65,7 @@ class RemoteWorkTrigger(BaseTrigger):
         try:
             await ask_alone(partial(self._request, "work"), self.log.info, environment=job.environment)
         except BlockReadError as error:
-            found = {"error": type(error).__name__, "message": str(error)}
+            found = to_fields(error)
         else:
             found = {}
         yield fired(found)

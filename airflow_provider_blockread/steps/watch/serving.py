@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any, TextIO
 
-from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.errors import BlockReadError, to_fields
 from airflow_provider_blockread.ledger.opening import open_ledger
 from airflow_provider_blockread.observer import LOG_S, LogObserver
 from airflow_provider_blockread.steps.model import AsJson, Environment
@@ -60,7 +60,7 @@ def answer(request: Request, log: Callable[[str], None]) -> dict[str, Any]:
             )
             return {"answer": TASKS[request["do"]](env, request).to_json()}
     except BlockReadError as error:
-        return {"error": type(error).__name__, "message": str(error)}
+        return to_fields(error)
 
 
 def serve(requests: TextIO, answers: TextIO, *, idle_s: float = IDLE_S) -> None:

@@ -1,4 +1,7 @@
-"""A helper that does no work: its answer is an error with the request and the environment; one to stop has none."""
+"""A helper that does no work: its answer is an error with the request and the environment.
+
+It never answers a request to stop or to hang, and dies halfway in its answer to one to break off.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,10 @@ import sys
 
 for line in sys.stdin:
     echo = {"request": json.loads(line), "environment": dict(os.environ)}
-    if echo["request"]["do"] == "stop":
+    if echo["request"]["do"] in {"stop", "hang"}:
         continue
-    print(json.dumps({"error": "OptionsError", "message": json.dumps(echo)}), flush=True)
+    text = json.dumps({"error": "OptionsError", "message": json.dumps(echo)})
+    if echo["request"]["do"] == "break off":
+        sys.stdout.write(text[:40])
+        break
+    print(text, flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,32 @@ def test_a_helper_that_hangs_holds_up_its_lane_for_a_time_only(monkeypatch: pyte
     assert "did not answer in 0.5 s" in str(stopped)
     assert isinstance(listed, OptionsError)
     assert [child for child in psutil.Process().children() if "echoing" in " ".join(child.cmdline())] == []
+
+
+def test_listings_that_hang_do_not_hold_up_what_watchers_report() -> None:
+    """Hints, and files that were found, are recorded and reported meanwhile."""
+
+    async def reported() -> list[object]:
+        hung = [asyncio.create_task(helpers.ask({"do": "hang"}, print)) for _ in range(helpers.MOST)]
+        await asyncio.sleep(0)
+        short = [helpers.ask({"do": task}, print) for task in ("hint", "since")]
+        found = await asyncio.wait_for(asyncio.gather(*short, return_exceptions=True), 60)
+        for work in hung:
+            work.cancel()
+        await asyncio.wait(hung)
+        return found
+
+    assert [type(one) for one in asyncio.run(reported())] == [OptionsError, OptionsError]
+
+
+def test_a_helper_that_cannot_start_or_dies_in_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is tried again, as after any failure that may pass."""
+    with pytest.raises(TransientError, match="ended in its work"):
+        asyncio.run(helpers.ask({"do": "break off"}, print))
+
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    with pytest.raises(TransientError, match=r"cannot start a helper process: .*No such file"):
+        asyncio.run(helpers.ask({"do": "list"}, print))
 
 
 @pytest.mark.parametrize("turns", range(8))

@@ -226,6 +226,11 @@ CATALOG: list[Entry] = [
         "give group",
         f"{_AIRFLOW}/test_task_remedies.py::test_a_sensor_that_knows_no_feed",
     ),
+    Remedy(
+        "triggers/helpers.py",
+        "cannot start a helper process",
+        f"{_AIRFLOW}/deferring/test_helpers.py::test_a_helper_that_cannot_start_or_dies_in_its_answer",
+    ),
     Remedy("triggers/helpers.py", "lack of memory", f"{_AIRFLOW}/test_task_remedies.py::test_a_helper_that_ended"),
     Remedy(
         "triggers/helpers.py",
