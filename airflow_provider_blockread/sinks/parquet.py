@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -109,17 +110,12 @@ def read_footer(stores: Stores, output: OutputFile) -> pq.FileMetaData:
         ProofError: when the file is missing, truncated or of another kind.
     """
     uri = output.uri
-    try:
+    with intact(uri):
         # From a Python file the library reads several parts; for a small file it is faster to read it whole.
         if output.size <= _SMALL and (whole := read_small(stores, uri, output.size)):
             return pq.read_metadata(pa.BufferReader(whole))
         with stores.open_read(uri) as file:
             return pq.read_metadata(file)
-    except SourceError as error:
-        msg = f"{uri} cannot be opened; clear the group that wrote it"
-        raise ProofError(msg) from error
-    except (pa.ArrowException, OSError) as error:
-        raise _damaged(uri) from error
 
 
 def read_rows(stores: Stores, output: OutputFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -128,13 +124,22 @@ def read_rows(stores: Stores, output: OutputFile, columns: list[str]) -> Iterato
     Raises:
         ProofError: when the file is missing, truncated or of another kind.
     """
-    uri = output.uri
+    with intact(output.uri), stores.open_read(output.uri) as file, pq.ParquetFile(file) as opened:
+        yield from opened.iter_batches(columns=columns, use_threads=False)
+
+
+@contextmanager
+def intact(uri: str) -> Iterator[None]:
+    """Turn errors in the body into one that says that a file which a task wrote is not there as it wrote it.
+
+    Raises:
+        ProofError: when the file is missing, truncated or of another kind.
+    """
     try:
-        with stores.open_read(uri) as file, pq.ParquetFile(file) as opened:
-            yield from opened.iter_batches(columns=columns, use_threads=False)
+        yield
+    except SourceError as error:
+        msg = f"{uri} cannot be opened; clear the group that wrote it"
+        raise ProofError(msg) from error
     except (pa.ArrowException, OSError) as error:
-        raise _damaged(uri) from error
-
-
-def _damaged(uri: str) -> ProofError:
-    return ProofError(f"{uri} is truncated or no Parquet file; clear the group that wrote it")
+        msg = f"{uri} is truncated or no Parquet file; clear the group that wrote it"
+        raise ProofError(msg) from error

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import html
+import io
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -56,16 +57,25 @@ def test_a_link_exchanged_after_the_plan_shows_no_byte(lake: Lake, name: str) ->
     assert HIDDEN[1:] not in text  # the first byte is marked
 
 
+def _parquet(columns: dict[str, list[object]]) -> bytes:
+    pq.write_table(pa.table(columns), held := io.BytesIO())
+    return held.getvalue()
+
+
 @pytest.mark.parametrize(
-    "columns",
-    [{"path": ["x"], "block": ["no number"]}, {"bytes": [b"x"]}],
-    ids=["of another type", "missing"],
+    "harmed",
+    [
+        lambda _: _parquet({"path": ["x"], "block": ["no number"]}),
+        lambda _: _parquet({"bytes": [b"x"]}),
+        lambda data: data[:-60] + b"\xff" * 40 + data[-20:],
+    ],
+    ids=["of another type", "missing", "damaged"],
 )
-def test_a_foreign_file_in_the_quarantine_is_no_fault_of_the_page(lake: Lake, columns: dict[str, list[object]]) -> None:
+def test_a_foreign_file_in_the_quarantine_is_no_fault_of_the_page(lake: Lake, harmed: Callable[[bytes], bytes]) -> None:
     """It says that the quarantine cannot be read, and shows the rest."""
     [kept] = lake.pipe.work.rglob("quarantine/**/*.parquet")
     before = kept.read_bytes()
-    pq.write_table(pa.table(columns), kept)
+    kept.write_bytes(harmed(before))
     page = lake.client.get(lake.file("&lt;.csv"))
     kept.write_bytes(before)
 

@@ -131,7 +131,7 @@ def bad_records(
                 continue
             opened, size = opened + 1, size + output.size
             found += islice(_of_file(env, output.uri, path), limit - len(found))
-    except (pa.ArrowException, ValueError, BlockReadError) as error:
+    except (pa.ArrowException, OSError, ValueError, BlockReadError) as error:
         return found, f"The quarantine cannot be read: {error}"
     return found, f"A page does not read all of the quarantine; more is in {left}" if left else ""
 

@@ -8,6 +8,8 @@ name, time, archive, offset and length in bytes before compression, and SHA-256.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -76,13 +78,11 @@ def parse_index(uri: str, file: BinaryIO) -> Index:
     Raises:
         SourceError: when it does not cover the archive, or is no index.
     """
-    try:
+    with readable(uri, "its index cannot be read"):
         with pq.ParquetFile(pa.PythonFile(ExactFile(ByteSource(file)), mode="r")) as opened:
             table = opened.read(use_threads=False)
         separator = bytes.fromhex((table.schema.metadata or {})[_SEPARATOR].decode())
         columns = table.cast(index_schema(separator)).combine_chunks().to_batches()
-    except (pa.ArrowException, KeyError, ValueError) as error:
-        raise damaged(uri, f"its index cannot be read ({error})") from error
     members = columns[0] if columns else pa.RecordBatch.from_pylist([], _SCHEMA)
     if any(members.column(name).null_count for name in ("offset", "length", "sha256")):
         raise damaged(uri, "its index has gaps")
@@ -91,6 +91,17 @@ def parse_index(uri: str, file: BinaryIO) -> Index:
     if (lengths < 0).any() or (starts != nexts - lengths - len(separator)).any():
         raise damaged(uri, "its index does not cover it")
     return Index(uri=uri, members=members, starts=starts, ends=starts + lengths, nexts=nexts)
+
+
+@contextmanager
+def readable(uri: str, otherwise: str) -> Iterator[None]:
+    """Turn errors of Arrow in the body into one that says what is damaged; those of the store stay as they are."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # Arrow's own have no number
+            raise
+        raise damaged(uri, f"{otherwise} ({error})") from error
 
 
 def damaged(uri: str, why: str) -> SourceError:

@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from airflow_provider_blockread.records.io.source import ByteSource, ExactFile
-from airflow_provider_blockread.records.members.index import LABELS, damaged
+from airflow_provider_blockread.records.members.index import LABELS, damaged, readable
 
 _BYTES = pa.large_binary()
 _VALUES = (pa.string(), pa.large_string(), pa.binary(), _BYTES)
 _ROWS = 256  # read at once
+_UNREADABLE = "it cannot be read as Parquet"
 
 
 class RowSource(ByteSource):
@@ -36,12 +37,10 @@ class RowSource(ByteSource):
             SourceError: when it is not a Parquet file with such columns.
         """
         total = 0
-        try:
+        with readable(self.name, _UNREADABLE):
             for batch in map(_labelled, self._read()):
                 total += pc.sum(pc.binary_length(batch.column("value"))).as_py() or 0
                 yield batch
-        except pa.ArrowException as error:
-            raise damaged(self.name, str(error)) from error
         self.size, self.consumed = total, self._raw.size
 
     def names(self) -> Iterator[str | None]:
@@ -50,11 +49,9 @@ class RowSource(ByteSource):
         Raises:
             SourceError: when it is not a Parquet file with such columns.
         """
-        try:
+        with readable(self.name, _UNREADABLE):
             for batch in self._read("_file"):
                 yield from batch.column("_file").cast(pa.string()).to_pylist()
-        except pa.ArrowException as error:
-            raise damaged(self.name, str(error)) from error
 
     def _read(self, *only: str) -> Iterator[pa.RecordBatch]:
         with pq.ParquetFile(pa.PythonFile(ExactFile(self._raw), mode="r")) as opened:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
+from airflow_provider_blockread.sinks.parquet import intact
 from airflow_provider_blockread.spark.engines.reporting import own_errors_as_text
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -57,10 +58,10 @@ def read_file(stores: Stores, file: OutputFile, schema: pa.Schema) -> Iterator[p
     """Yield the rows of a staged file in batches of this schema.
 
     Raises:
-        ProofError: when the file does not contain the rows that its writer reported.
+        ProofError: when the file is damaged, or does not contain the rows that its writer reported.
     """
     rows = 0
-    with stores.open_read(file.uri) as raw, pq.ParquetFile(raw) as parquet:
+    with intact(file.uri), stores.open_read(file.uri) as raw, pq.ParquetFile(raw) as parquet:
         size = sum(parquet.metadata.row_group(n).total_byte_size for n in range(parquet.num_row_groups))
         rows_a_batch = max(file.rows * _BATCH_BYTES // max(size, 1), 1)
         for batch in parquet.iter_batches(rows_a_batch, use_threads=False):
