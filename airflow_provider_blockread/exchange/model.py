@@ -34,7 +34,7 @@ class OutputFile:
     size: int
     rows: int
     partition: Mapping[str, Any] = field(default_factory=dict)  # for a partitioned sink: values by column
-    statistics: Mapping[str, Any] = field(default_factory=dict)  # for a table that keeps statistics
+    statistics: Mapping[str, Any] = field(default_factory=dict)  # for a table that keeps them, or of an archive
     source: str = ""  # for a published file: where its task wrote it
 
 

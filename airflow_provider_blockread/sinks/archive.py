@@ -41,6 +41,7 @@ from airflow_provider_blockread.sinks.text import not_one_value, refused
 from airflow_provider_blockread.storage import Stores, uris
 
 _INDEX_ROWS = 2**16  # in memory, before they are written
+_INDEX_BYTES = "index_bytes"  # among the statistics of an archive
 _BYTES = pa.large_binary()
 
 
@@ -102,14 +103,17 @@ class ArchiveDirectory(Directory):
 
     def steps(self, new: Sequence[OutputFile], earlier: Earlier) -> list[Step]:
         """Return a move for each new archive with its index, and then the removals."""
-        return [replace(step, index=index_uri(step.target)) for step in super().steps(new, earlier)]
+        sizes = {output.uri: self._index_bytes(output) for output in new}
+        steps = super().steps(new, earlier)
+        return [replace(s, index=_beside(s, sizes[s.target])) if s.action == "add" else s for s in steps]
 
     def state(self, step: Step, marker: Marker) -> State:
         """Look where the archive is, and its index: one without the other is not published."""
         found = super().state(step, marker)
-        if step.action == "remove" or found is State.UNKNOWN or not step.index or self._stores.exists(step.index):
+        if step.index is None or found is State.UNKNOWN:
             return found
-        return State.NOT_APPLIED if self._stores.exists(index_uri(step.source)) else State.UNKNOWN
+        beside = super().state(step.index, marker)
+        return found if beside is State.APPLIED else beside
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
         """Remove what dead publishers of the window have left here; an archive and its index count as one file."""
@@ -118,13 +122,9 @@ class ArchiveDirectory(Directory):
         return [uri for uri in swept if uri not in indexes]
 
     def _add(self, step: Step) -> None:
-        source, target = index_uri(step.source), index_uri(step.target)
-        try:
-            self._stores.move(source, target, size=self._stores.stat(source).size)
-        except FileMissingError as error:
-            if not self._stores.exists(target):
-                msg = f"{source} is gone and {target} is not published; clear the run from its plan on"
-                raise ProofError(msg) from error
+        if (index := step.index) is not None:
+            with self._explained(index.source, index.target, index.size):
+                self._stores.move(index.source, index.target, size=index.size)
         super()._add(step)
 
     def _remove(self, step: Step) -> None:
@@ -132,11 +132,22 @@ class ArchiveDirectory(Directory):
         for uri in filter(None, (step.source, step.target)):
             self._stores.remove(index_uri(uri))
 
+    def _index_bytes(self, output: OutputFile) -> int:
+        """Return the size that the index had when its archive was written, or what it has if none was recorded."""
+        if (recorded := output.statistics.get(_INDEX_BYTES)) is not None:
+            return int(recorded)
+        return self._stores.size(index_uri(output.uri)) or self._stores.size(index_uri(output.source)) or 0
+
     def _misfit(self, schema: pa.Schema) -> str:
         """Return the reason why an archive cannot hold such rows, or an empty string if it can."""
         names = [name for name in schema.names if name not in self._option.audit_columns]
         problem = not_one_value(schema, names, "a file")
         return problem and f"archive sink {self.uri}: {problem}"
+
+
+def _beside(step: Step, size: int) -> Step:
+    """Return the same move for the index of an archive."""
+    return replace(step, source=index_uri(step.source), target=index_uri(step.target), size=size)
 
 
 class _ArchiveWriter(StagedFiles["_Archive"]):
@@ -256,7 +267,8 @@ class _Archive(StagedFile):
         with explained(index_uri(self.uri)):
             self._index.close()
             self._index_file.close()
-        return super().finish()
+        size = self._stores.stat(index_uri(self.uri)).size
+        return replace(super().finish(), statistics={_INDEX_BYTES: size})
 
     def discard(self) -> None:
         """Close and abandon both files, complete or not."""

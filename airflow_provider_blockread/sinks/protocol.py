@@ -100,7 +100,7 @@ class Step:
     size: int = 0
     new: Sequence[OutputFile] = ()
     earlier: Earlier = Earlier()
-    index: str = ""  # a file without which nobody can read the target, as an archive has one beside it
+    index: Step | None = None  # for a file without which nobody can read the target, as an archive has one beside it
 
 
 class State(Enum):

@@ -221,8 +221,9 @@ def _lost(sink: RecordSink, step: Step, marker: Marker) -> str:
     """Return which file of a published step is not as it was published, the target or its index; empty if both are."""
     if sink.state(step, marker) is State.APPLIED:
         return ""
-    is_whole = bool(step.index) and sink.state(replace(step, index=""), marker) is State.APPLIED
-    return step.index if is_whole else step.target
+    if step.index is not None and sink.state(replace(step, index=None), marker) is State.APPLIED:
+        return step.index.target
+    return step.target
 
 
 def _made(applied: Applied | None) -> dict[str, str]:

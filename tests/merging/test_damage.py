@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from airflow_provider_blockread.cli.commands import blockread
-from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.options import MERGED, Members
+from airflow_provider_blockread.errors import ProofError, SourceError
+from airflow_provider_blockread.options import MERGED, Members, Policies
+from airflow_provider_blockread.records.members.index import index_uri
+from airflow_provider_blockread.storage import uris
 from tests.pipeline.make import Pipe, ReadHere
+from tests.sinks.kinds import STORES, Bench
 
 _HARMS: dict[str, Callable[[bytes], bytes]] = {
     "page": lambda data: data[:4] + b"\xff" * 40 + data[44:],
@@ -47,3 +51,38 @@ def test_a_harmed_parquet_file_is_named(merged: Path, tmp_path: Path, harm: str)
         assert isinstance(error, SourceError)
         assert f"file://{merged} is damaged, or no merged file: " in str(error)
     assert not (tmp_path / "to").exists()
+
+
+def test_a_published_index_that_was_harmed_fails_a_verification(tmp_path: Path) -> None:
+    """Nobody can read the archive without it; a rebuild writes both anew."""
+    policies = Policies(on_rerun="verify")
+    pipe = Pipe(tmp_path, ReadHere(), kind="archive", record_format=MERGED, merges=True, policies=policies)
+    pipe.put({"a": b"aaa", "b": b"bbb"})
+    pipe.run()
+    [index] = pipe.out.glob(".*.index")
+    index.write_bytes(index.read_bytes()[:-1])
+
+    with pytest.raises(ProofError, match=rf"{index} is missing or of another size, .*; rebuild the window"):
+        pipe.run(clear_number=1)
+    pipe.policies = Policies()
+    pipe.run(clear_number=2)
+    assert pipe.values() == ["aaa", "bbb"]
+
+
+def test_a_staged_index_that_was_harmed_is_not_published(tmp_path: Path) -> None:
+    """It has not the size with which it was written; one whose size no journal holds is taken as it is."""
+    bench = Bench("archive", str(tmp_path / "out"))
+    (file,) = bench.stage("x")
+    path = uris.local_path(index_uri(file.uri))
+    assert path is not None
+    whole = Path(path).read_bytes()
+    Path(path).write_bytes(whole[:-1])
+    with pytest.raises(SourceError, match=f"has {len(whole) - 1} bytes instead of {len(whole)}; clear the group"):
+        bench.apply(bench.steps([file]))
+    assert (bench.values(), list(STORES.list_names(bench.sink.uri))) == ([], [])
+
+    Path(path).write_bytes(whole)
+    unknown = replace(file, statistics={})
+    for _ in range(2):
+        bench.apply(bench.steps([unknown]))
+        assert bench.values() == ["x", "x"]

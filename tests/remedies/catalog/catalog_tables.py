@@ -34,7 +34,6 @@ CATALOG: list[Entry] = [
     Remedy("sinks/archive.py", "keep the two together", f"{_MERGED}::test_damage_is_found_when_members_are_read"),
     Remedy("sinks/archive.py", "cannot be counted", f"{_MERGED}::test_what_was_harmed_is_not_published"),
     Remedy("sinks/archive.py", "but its index", f"{_MERGED}::test_what_was_harmed_is_not_published"),
-    Remedy("sinks/archive.py", "is not published", f"{_MERGED}::test_a_half_whose_index_is_lost"),
     Explained(
         "sinks/tables/delta/table.py",
         "cannot be read or written",
