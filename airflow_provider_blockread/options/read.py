@@ -83,6 +83,11 @@ class GenerationOptions(Value):
             return self.sink.file_bytes
         return None
 
+    @property
+    def added_bytes(self) -> int:
+        """The bytes that the sink adds to each file that it merges."""
+        return len(self.sink.separator_bytes) if isinstance(self.sink, ArchiveSink) else 0
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the options that `to_json` wrote.

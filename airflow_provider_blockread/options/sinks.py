@@ -123,8 +123,8 @@ class ArchiveSink(Sink):
     """A directory of archives: the bytes of many files one after another, with an index of them beside each archive.
 
     Rows have one column `value`, of text or bytes; each row is a file. `separator` is added after each. Archives are
-    plain (`compression="none"`), or zstd in frames that can be decompressed one by one. A task starts its next archive
-    after `file_bytes`, counted before compression.
+    plain (`compression="none"`), or zstd in frames that can be decompressed one by one. An archive has at most
+    `file_bytes` before compression; a larger file has an archive of its own.
     """
 
     kind: ClassVar[str] = "archive"

@@ -181,7 +181,7 @@ class _ArchiveWriter(StagedFiles["_Archive"]):
             if self._open is None:
                 self._open = _Archive(self._stores, self._name(number=len(self._files)), self._option)
             low += self._open.add(values[low:], labels[low:])
-            if self._open.size >= self._option.file_bytes:
+            if low < len(values) or self._open.size >= self._option.file_bytes:
                 self._finish()
 
     def abort(self) -> None:
@@ -209,10 +209,12 @@ class _Archive(StagedFile):
             self._layers.insert(0, FrameWriter(self._file.write))
 
     def add(self, values: pa.LargeBinaryArray, labels: pa.RecordBatch) -> int:
-        """Append members until the archive is full, and return their number."""
+        """Append the members that fit, at least one to an empty archive, and return their number."""
         borders = np.frombuffer(values.buffers()[1], np.int64)[values.offset : values.offset + len(values) + 1]
         nexts = borders[1:] - borders[0] + np.arange(1, len(values) + 1) * len(self._separator)
-        count = min(int(np.searchsorted(nexts, self._limit - self.size)) + 1, len(values))
+        count = int(np.searchsorted(nexts, self._limit - self.size, side="right")) or (0 if self.rows else 1)
+        if not count:
+            return 0
         content = values.buffers()[2]
         data = memoryview(content if content is not None else b"")
         self._index_members(data, borders[: count + 1], labels.slice(0, count), self.size + nexts[:count])

@@ -198,7 +198,7 @@ class Driver:
         limited = readers is not None and sure and cores <= readers  # regardless of the number of tasks
         most = None if limited else readers
         if spec.options.task_bytes is not None:
-            runs = fill(blocks, spec.options.task_bytes)
+            runs = fill(blocks, spec.options.task_bytes, spec.options.added_bytes)
             return runs if most is None or len(runs) <= most else pack(blocks, cores=cores, max_readers=most)
         return largest_first(pack(blocks, cores=cores, sure=sure, max_readers=most, rate=spec.rate), spec.rate)
 

@@ -42,12 +42,15 @@ def pack(
     return [ordered[run.start : run.stop] for run in runs]
 
 
-def fill(blocks: Iterable[Block], size: int) -> list[list[Block]]:
-    """Return the blocks in order, split into runs of at most `size` bytes; a larger block is a separate run."""
+def fill(blocks: Iterable[Block], size: int, added: int = 0) -> list[list[Block]]:
+    """Return the blocks in order, split into runs of at most `size` bytes, of which `added` are counted for each block.
+
+    A larger block is a separate run.
+    """
     runs: list[list[Block]] = []
     room = -1
     for block in blocks:
-        length = block.end - block.start
+        length = block.end - block.start + added
         if length > room:
             runs.append([])
             room = size

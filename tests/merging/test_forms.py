@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from airflow_provider_blockread.errors import (
     RecordError,
     SourceError,
 )
-from airflow_provider_blockread.options import MERGED, Members, Policies
+from airflow_provider_blockread.options import MERGED, Members, Policies, Splitting
 from airflow_provider_blockread.records import make_format, read_records
 from airflow_provider_blockread.records.io.seek_table import FrameSource
 from airflow_provider_blockread.records.members.index import index_uri
 from airflow_provider_blockread.sinks.names import AttemptName
+from airflow_provider_blockread.steps import WindowRef, plan
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS, STORES, Bench
@@ -85,7 +87,7 @@ def test_files_come_back_from_what_they_are_merged_into(tmp_path: Path, form: st
 @pytest.mark.parametrize("form", FORMS)
 def test_what_is_merged_is_in_the_order_of_the_plan(tmp_path: Path, form: str) -> None:
     """Merged files hold runs of the plan, oldest first, each in order; a task writes one of them."""
-    pipe = _merged(tmp_path / "to", form, {f"{number:03}": b"x" * 1000 for number in range(50)}, file_bytes=10_000)
+    pipe = _merged(tmp_path / "to", form, {f"{number:03}": b"x" * 1000 for number in range(50)}, file_bytes=10_020)
     pipe.run()
     back = _back(tmp_path / "back", pipe)
     back.run()
@@ -93,6 +95,27 @@ def test_what_is_merged_is_in_the_order_of_the_plan(tmp_path: Path, form: str) -
     files = [uri for uri in sorted(pipe.out.iterdir()) if not uri.name.startswith(".")]
     assert [row["_file"] for row in back.rows()] == [pipe.uri(f"{number:03}") for number in range(50)]
     assert [KINDS[pipe.kind].read(f"file://{file}").__len__() for file in files] == [10] * 5
+
+
+@pytest.mark.parametrize(("form", "most"), [("plain", 1000), ("zstd", 1000), ("separated", 1002)])
+@pytest.mark.parametrize("readers", [1, None])
+def test_an_archive_is_not_larger_than_asked_for(tmp_path: Path, form: str, most: int, readers: int | None) -> None:
+    """Whether a task writes one or several, with its separators; only a file that is larger has one of its own."""
+    sizes = [600, 600, 399, 1, 0, *[499] * 4, 1001, 0, 1, *[1] * 250]
+    files = {f"{number:03}": b"x" * size for number, size in enumerate(sizes)}
+    pipe = _merged(tmp_path / "to", form, files, file_bytes=most)
+    pipe.submitter = ReadHere(cores=4)  # more than readers, which then limit the tasks
+    request = replace(pipe.request("w"), splitting=Splitting(max_readers=readers))
+    ref = WindowRef.from_json(plan(pipe.env, request).to_json())
+    pipe.read(ref)
+    pipe.commit(ref)
+
+    held = [pl.read_parquet(path)["length"].to_list() for path in sorted(pipe.out.glob(".*.index"))]
+    separator = 2 if form == "separated" else 0
+    packed = [sum(size + separator for size in of_archive) for of_archive in held]
+    assert [size for of_archive in held for size in of_archive] == sizes
+    assert [size for size in packed if size > most] == [1001 + separator]
+    assert len(held) == (7 if separator else 6)
 
 
 def test_an_index_says_where_each_file_is(tmp_path: Path) -> None:
