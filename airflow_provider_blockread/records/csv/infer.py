@@ -28,12 +28,15 @@ from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 _KINDS = tuple(parse_schema("a long, b double, c boolean, d date, e timestamp_ntz, f timestamp").types)
 #: Patterns that texts of each type must match, besides being valid values.
 _PATTERNS = dict.fromkeys(_KINDS, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T].*)?$") | {
+    pa.date32(): "^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
     pa.int64(): "^-?[0-9]+$",
     pa.float64(): rf"^(?:{NUMBER}|NaN|nan|[-+]?(?:inf|Infinity))$",
     pa.bool_(): "^(?i:true|false)$",
 }
-#: Codes and keys that a number would not preserve: leading zeros, more digits than a double holds.
-_NO_NUMBERS = {pa.int64(): "^-?0[0-9]", pa.float64(): "^[-+]?(?:0[0-9]|[0-9]{16,}$)"}
+#: Codes and keys that a number would not preserve: leading zeros, a plus as in telephone numbers, more digits than a
+#: double holds, and digits of a hash that are zero as a number (`0e4567`).
+_NO_NUMBERS = {pa.int64(): "^-?0[0-9]", pa.float64(): r"^(?:\+|-?0[eE]?[0-9]|-?[0-9]{16,}$)"}
+_NONZERO = r"^-?[0.]*[1-9]"
 _WIDTH_ROWS = 100  # from which the number of columns of a file without a header is determined
 
 
@@ -70,7 +73,8 @@ def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:
 
     Names come from the headers, or are `_c0`, `_c1`... A column has the first of the types long, double, boolean, date,
     timestamp_ntz and timestamp that fits all its values in the sample, else string. Numbers that would lose information
-    (`007`, or an integer of 16 or more digits among fractions) are strings, and so is a column without values.
+    (`007`, `+41791234567`, `12e4567`, or an integer of 16 or more digits among fractions) are strings, and so is a
+    column without values.
 
     Raises:
         RecordError: when the headers of the files differ.
@@ -141,10 +145,21 @@ def _possible(values: pa.StringArray, columns: Offsets, width: int) -> Iterator[
     for number, kind in enumerate(_KINDS):
         kinds[columns[_unlike(values, kind)], number] = False
         left = kinds[columns, number]
-        kinds[columns[left][convert(values.filter(pa.array(left)), kind)[1]], number] = False
+        kinds[columns[left][_misfits(values.filter(pa.array(left)), kind)], number] = False
     seen = np.bincount(columns, minlength=width) > 0
     for column in range(width):
         yield kinds[column] if seen[column] else None
+
+
+def _misfits(values: pa.StringArray, kind: pa.DataType) -> Offsets:
+    """Return the indices of values that are not of a type, or so large or small that a double is infinite or zero."""
+    array, misfits = convert(values, kind)
+    if not pa.types.is_floating(kind):
+        return misfits
+    numbers = np.asarray(array.fill_null(1))
+    extreme = np.flatnonzero(np.isinf(numbers) | (numbers == 0))
+    lost = pc.match_substring_regex(values.take(pa.array(extreme)), _NONZERO)
+    return np.union1d(misfits, extreme[np.asarray(lost)])
 
 
 def _unlike(values: pa.StringArray, kind: pa.DataType) -> Mask:
