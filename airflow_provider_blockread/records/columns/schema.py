@@ -83,9 +83,13 @@ def schema_text(schema: pa.Schema) -> str:
     return ", ".join(_column(field, " ") for field in schema)
 
 
+def quoted_name(name: str) -> str:
+    """Return a column's name as a schema's text has it: in backquotes where it is no plain word."""
+    return name if _PLAIN_NAME.fullmatch(name) else f"`{name.replace('`', '``')}`"
+
+
 def _column(field: pa.Field, separator: str) -> str:
-    name = field.name if _PLAIN_NAME.fullmatch(field.name) else f"`{field.name.replace('`', '``')}`"
-    return f"{name}{separator}{_word(field.type)}{'' if field.nullable else ' not null'}"
+    return f"{quoted_name(field.name)}{separator}{_word(field.type)}{'' if field.nullable else ' not null'}"
 
 
 def _word(kind: pa.DataType) -> str:

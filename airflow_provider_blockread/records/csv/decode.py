@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.errors import OptionsError, RecordError
 from airflow_provider_blockread.options import Csv
-from airflow_provider_blockread.records.columns.schema import parse_schema
+from airflow_provider_blockread.records.columns.schema import parse_schema, quoted_name
 from airflow_provider_blockread.records.columns.times import parsed_as
 from airflow_provider_blockread.records.columns.values import typed
 from airflow_provider_blockread.records.csv.fields import dialect_of, names_by_place
@@ -58,10 +58,7 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder | Rescui
         raise OptionsError(msg)
     schema = parse_schema(option.schema)
     _check_types(schema)
-    names = tuple(schema.names) if header is None else column_names(header)
-    fits = names == tuple(schema.names) if option.columns == "equal" else set(names) & set(schema.names)
-    if header is not None and not fits:
-        raise _unlike(names, schema, option.columns)
+    names = tuple(schema.names) if header is None else _names(option, header, schema)
 
     def make(schema: pa.Schema, names: Sequence[str]) -> CsvDecoder:
         places = {name: place for place, name in enumerate(names)}
@@ -72,20 +69,38 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder | Rescui
     return RescuingCsvDecoder(make, schema, names=names, dialect=dialect_of(option), null=option.null)
 
 
-def column_names(header: tuple[str, ...]) -> tuple[str, ...]:
+def _names(option: Csv, header: tuple[str, ...], schema: pa.Schema) -> tuple[str, ...]:
+    """Return the names of a header's columns, which fit the schema."""
+    by_name = option.columns == "by_name"
+    names = column_names(header, used=schema.names if by_name and not option.rescue else None)
+    alike = _alike(names, schema.names)
+    if (not set(names) & set(schema.names) or alike) if by_name else names != tuple(schema.names):
+        raise _unlike(names, schema, option.columns, alike)
+    return names
+
+
+def _alike(names: Iterable[str], wanted: Sequence[str]) -> tuple[str, str] | None:
+    """Return the first of the names, and a wanted one that is not among them, which differ in case or blanks around."""
+    others = {name.strip().casefold(): name for name in names if name not in wanted}
+    missing = set(wanted).difference(names)
+    pairs = ((others.get(name.strip().casefold()), name) for name in wanted if name in missing)
+    return next(((name, other) for name, other in pairs if name is not None), None)
+
+
+def column_names(header: tuple[str, ...], used: Sequence[str] | None = None) -> tuple[str, ...]:
     """Return the names of a header's columns; blank ones are `_c0`, `_c1`... by position, if no other column is.
 
     Raises:
-        RecordError: when a name is duplicated.
+        RecordError: when a name is duplicated, of those that are `used` or of all.
     """
     blank = [place for place, name in enumerate(header) if not name.strip()]
     made = dict(zip(blank, names_by_place(blank, [name for name in header if name.strip()]), strict=True))
     names = tuple(made.get(place, name) for place, name in enumerate(header))
-    if len(set(names)) < len(names):
-        twice, _ = Counter(names).most_common(1)[0]
+    twice = [name for name, count in Counter(names).items() if count > 1 and (used is None or name in used)]
+    if twice:
         msg = (
-            f"the header has column {twice!r} twice; rename one of them in the file, or exclude the file with"
-            " `blockread windows exclude`"
+            f"the header has column {twice[0]!r} twice; rename one of them in the file, leave it out of the schema and"
+            " set columns='by_name', or exclude the file with `blockread windows exclude`"
         )
         raise RecordError(msg)
     return names
@@ -96,7 +111,12 @@ def shown_names(names: Iterable[str]) -> str:
     return ", ".join(map(repr, islice(names, _SHOWN_NAMES)))[:_SHOWN_NAMES]
 
 
-def _unlike(names: tuple[str, ...], schema: pa.Schema, columns: str) -> RecordError:
+def _unlike(names: tuple[str, ...], schema: pa.Schema, columns: str, alike: tuple[str, str] | None) -> RecordError:
+    if alike:
+        return RecordError(
+            f"the header has column {alike[0]!r} where the schema has {alike[1]!r}; names must be equal, so write"
+            f" {quoted_name(alike[0])} in the schema, or exclude the file with `blockread windows exclude`"
+        )
     by_name = ", set columns='by_name'" if columns == "equal" and set(names) & set(schema.names) else ""
     return RecordError(
         f"the header has columns {shown_names(names)} where the schema has {shown_names(schema.names)}; correct the"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
 
 from airflow_provider_blockread.errors import OptionsError, RecordError
-from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.options import Csv, build
 from airflow_provider_blockread.records.csv.decode import csv_decoder
 from tests.records.csv.csv_reading import decode
 
@@ -151,6 +153,48 @@ def test_columns_by_name_follow_the_header() -> None:
     assert bad == {1: "5 fields, expected 4", 2: "column 'id' is not of type int64: 'x'"}
     with pytest.raises(RecordError, match="the header has columns 'a', '_c1' where"):
         csv_decoder(option, ("a", " "))
+
+
+@pytest.mark.parametrize("columns", ["equal", "by_name"])
+@pytest.mark.parametrize(
+    ("header", "schema", "says"),
+    [
+        (("A", "b"), "a long, b long", "column 'A' where the schema has 'a'; names must be equal, so write A in"),
+        (
+            ("b", " a "),
+            "b long, a long",
+            "the schema has 'a'; names must be equal, so write ` a ` in the schema",
+        ),
+        (("B", "A"), "a long, b long", "column 'A' where the schema has 'a'"),
+    ],
+)
+def test_a_name_that_differs_in_case_or_blanks_is_refused(
+    columns: str, header: tuple[str, ...], schema: str, says: str
+) -> None:
+    """The error names both, and how to write the schema, rather than that a column is published as null."""
+    option = build(Csv, {"schema": schema, "header": True, "columns": columns})
+    with pytest.raises(RecordError, match=re.escape(says)):
+        csv_decoder(option, header)
+
+
+def test_names_that_differ_in_case_are_two_columns() -> None:
+    """A header's name that is a column of its own is not taken for another one, which is null."""
+    option = Csv(schema="a long, A long", header=True, columns="by_name")
+
+    assert decode(b"A\n1\n", option)[0] == [{"a": None, "A": 1}]
+    assert decode(b"a,A,b\n1,2,3\n", option)[0] == [{"a": 1, "A": 2}]
+    assert decode(b"a,A\n1,2\n", Csv(schema="a long", header=True, columns="by_name"))[0] == [{"a": 1}]
+
+
+def test_names_that_no_column_has_may_occur_twice() -> None:
+    """By name, such fields are left out; those of a column, and those to be kept by name, must be unique."""
+    option = Csv(schema="a long", header=True, columns="by_name")
+
+    assert decode(b"x,a,x\n1,2,3\n", option)[0] == [{"a": 2}]
+    with pytest.raises(RecordError, match="column 'a' twice"):
+        csv_decoder(option, ("a", "x", "a"))
+    with pytest.raises(RecordError, match="column 'x' twice"):
+        csv_decoder(replace(option, rescue=True), ("a", "x", "x"))
 
 
 def test_decoders_of_equal_headers_are_shared() -> None:

@@ -67,6 +67,11 @@ OPTIONS = [
          {"header=False": option("header=false")}, rows=2),
     Case(b"b,a\n1,2\n", HEADER, "the header has columns 'b', 'a' where the schema has 'a', 'b'",
          {"correct the schema": ["--schema", "b string, a string"], "columns='by_name'": option("columns=by_name")}),
+    Case(b" A,b\n1,2\n", [*HEADER, *option("columns=by_name")], "the header has column ' A' where the schema has 'a'",
+         {"write ` A` in the schema": ["--schema", "` A` string, b string"]}),
+    Case(b"a,b,b\n1,2,3\n", HEADER, "the header has column 'b' twice",
+         {"leave it out of the schema and set columns='by_name'":
+          ["--schema", "a string", *option("columns=by_name")]}),
     Case(b"1,2\n", ["--format", "csv", "--schema", "a array<long>, b long"], "cannot be of type list<item: int64>",
          {"string": ["--schema", "a string, b long"]}),
     Case(b'{"a":"x"}\n', ["--format", "json_lines", "--schema", "a time32[s]"], "cannot be read from JSON",
