@@ -19,6 +19,13 @@ _NONE = np.empty(0, np.int64)
 _PIECES, _FEWEST = 16, 256  # of a column with misfits, and values of one
 _FEW = 64  # texts
 _BLANKS = " \t"
+#: What Arrow does not read of some types, and how it does.
+_SPELLINGS = (
+    (pa.types.is_integer, r"^\+([0-9])", r"\1"),
+    (pa.types.is_date, r"^(.{10})[ T]00:00(?::00(?:\.0+)?)?$", r"\1"),
+    (pa.types.is_timestamp, r"(:[0-9.]+) UTC$", r"\1Z"),
+    (pa.types.is_timestamp, r"(:[0-9.]+) ([-+])", r"\1\2"),
+)
 #: A pattern of numbers that may have fractions.
 NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 
@@ -63,7 +70,8 @@ def convert(texts: pa.StringArray, kind: pa.DataType, *, expect_misfits: bool = 
     """Return the values as `kind`, and the indices of misfits, which are null among the values.
 
     Blanks around a value are ignored, and a blank value is null. Times are ISO 8601 as `times` reads them, booleans are
-    `true` or `false` in any case, `1` or `0`, and numbers are what Arrow parses as such, except hexadecimal ones.
+    `true` or `false` in any case, `1` or `0`, and numbers are what Arrow parses as such, except hexadecimal ones. As
+    in Spark, integers may have a plus, dates the time of midnight, and times ` UTC` or a blank before their zone.
 
     Args:
         texts: the values.
@@ -158,11 +166,11 @@ def without(values: pa.Array, places: Offsets) -> pa.Array:
 def _possible(kind: pa.DataType) -> str:
     """Return a pattern that matches every text that may be of the type."""
     if pa.types.is_integer(kind):
-        return "-?[0-9]+"
+        return "[-+]?[0-9]+"
     if pa.types.is_boolean(kind):
         return "(?i:true|false)|1|0"
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        return r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])(?:[ T][-+0-9Z:.]+)?"
+        return r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])(?:[ T][-+0-9Z:.]+(?: UTC| [-+][0-9:]+)?)?"
     return "[-+0-9.eE]+|[-+]?(?i:nan|inf).*"
 
 
@@ -231,6 +239,9 @@ def _replaced(values: pa.Array, places: Offsets, by: pa.Array) -> pa.Array:
 def _tidy(texts: pa.StringArray, kind: pa.DataType) -> pa.StringArray:
     texts = pc.utf8_trim(texts, _BLANKS)
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, texts.type), texts)
+    for applies, pattern, plain in _SPELLINGS:
+        if applies(kind):
+            texts = pc.replace_substring_regex(texts, pattern, plain)
     return pc.utf8_lower(texts) if pa.types.is_boolean(kind) else texts
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pytest
@@ -29,6 +29,12 @@ SCHEMA = "id long, v double, s string, ok boolean, at timestamp, on date, d deci
         ("1,1,a,yes,,,", "column 'ok' is not of type bool: 'yes'"),
         ("1,1,a,1,2023-02-29,,", "column 'at' is not of type timestamp[us, tz=UTC]: '2023-02-29'"),
         ("1,1,a,1,,2024-5-6,", "column 'on' is not of type date32[day]: '2024-5-6'"),
+        ("+-1,1,a,1,,,", "column 'id' is not of type int64: '+-1'"),
+        ("++1,1,a,1,,,", "column 'id' is not of type int64: '++1'"),
+        ("+,1,a,1,,,", "column 'id' is not of type int64: '+'"),
+        ("1,1,a,1,,2024-05-06 00:00:01,", "column 'on' is not of type date32[day]: '2024-05-06 00:00:01'"),
+        ("1,1,a,1,2024-05-06 +01:00,,", "column 'at' is not of type timestamp[us, tz=UTC]: '2024-05-06 +01:00'"),
+        ("1,1,a,1,2024-05-06 07:08Z UTC,,", "column 'at' is not of type timestamp[us, tz=UTC]: '2024-05-06 07:08Z"),
         ("1,1,a,1,,,1.255", "column 'd' is not of type decimal128(5, 2): '1.255'"),
         ("1,1,a,1,,,1000.5", "column 'd' is not of type decimal128(5, 2): '1000.5'"),
         ("9223372036854775808,1,a,1,,,", "column 'id' is not of type int64: '9223372036854775808'"),
@@ -223,7 +229,13 @@ def test_a_decoder_needs_columns() -> None:
         ("timestamp_ntz", "2024-05-06T07:08:09.1234567", datetime(2024, 5, 6, 7, 8, 9, 123456)),  # noqa: DTZ001 - local
         ("timestamp[ms]", "2024-05-06 07:08:09.1239", datetime(2024, 5, 6, 7, 8, 9, 123000)),  # noqa: DTZ001 - local
         ("timestamp[s, tz=UTC]", "2024-05-06 07:08:09.9+01", datetime(2024, 5, 6, 6, 8, 9, tzinfo=UTC)),
+        ("timestamp", "2024-05-06 07:08:09.1234567 UTC", datetime(2024, 5, 6, 7, 8, 9, 123456, tzinfo=UTC)),
+        ("timestamp", "2024-05-06T07:08 +01:00", datetime(2024, 5, 6, 6, 8, tzinfo=UTC)),
+        ("date", "2024-05-06 00:00:00", date(2024, 5, 6)),
+        ("date", " 2024-05-06T00:00:00.000", date(2024, 5, 6)),
         ("uint8", "255", 255),
+        ("uint8", "+255", 255),
+        ("long", " +9223372036854775807", 2**63 - 1),
         ("tinyint", "-128", -128),
         ("float", "1e39", float("inf")),
         ("halffloat", "-0.5", -0.5),
