@@ -28,6 +28,7 @@ _SYNONYMS: dict[str, pa.DataType] = {
     "integer": pa.int32(),
     "bigint": pa.int64(),
     "real": pa.float32(),
+    "timestamp_ltz": pa.timestamp("us", tz="UTC"),
 }
 _ARROW: dict[str, pa.DataType] = {
     str(kind): kind
@@ -38,12 +39,17 @@ _ARROW: dict[str, pa.DataType] = {
     )
 }
 _TYPES = _SPARK | _SYNONYMS | _ARROW
+_OFFERED = ", ".join(word for word, kind in _TYPES.items() if not pa.types.is_time(kind))  # which no format reads
 _WORDS = {kind: word for word, kind in (_ARROW | _SPARK).items()}
-_DECIMAL = re.compile(r"decimal(?:128)?\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+_DECIMAL = re.compile(r"(?:decimal(?:128)?|numeric|dec)(?:\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?")
+_TEXT = re.compile(r"(?:var)?char\s*\(\s*\d+\s*\)")
 _TIMESTAMP = re.compile(r"timestamp\[(s|ms|us|ns)(?:, tz=([^\]]+))?\]")
-_LIST = re.compile(r"(array|list)<(.+)>", re.DOTALL | re.IGNORECASE)
-_STRUCT = re.compile(r"struct<(.*)>", re.DOTALL | re.IGNORECASE)
+_LIST = re.compile(r"(array|list)\s*<(.+)>", re.DOTALL | re.IGNORECASE)
+_STRUCT = re.compile(r"struct\s*<(.*)>", re.DOTALL | re.IGNORECASE)
 _OMITTED = " chars omitted)"
+_COMMENT = re.compile(  # and names in backquotes, which are kept
+    r"""(`(?:[^`]|``)*`)|\s+comment\s+(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL | re.IGNORECASE
+)
 _REQUIRED = re.compile(r"\s+not\s+null$", re.IGNORECASE)
 _MAX_DIGITS = 38  # of a 128-bit decimal
 _MAX_DEPTH = 100  # of brackets; Arrow's own recursion is limited, too
@@ -61,8 +67,9 @@ def parse_schema(text: str) -> pa.Schema:
 
     Known types are Spark's: boolean, byte, short, int, long, float, double, decimal(p,s), string, binary, date,
     timestamp (an instant, kept in UTC), timestamp_ntz, array<..>, struct<name:type,..>; and Arrow's: int64, uint8,
-    large_string, date32[day], timestamp[us, tz=UTC], time64[us], decimal128(p, s), list<item: ..> and so on. Commas or
-    newlines separate columns; `not null` may follow a type.
+    large_string, date32[day], timestamp[us, tz=UTC], time64[us], decimal128(p, s), list<item: ..> and so on. As in
+    Spark, decimal is decimal(10,0), and varchar(n) and char(n) are string, of any length. Commas or newlines separate
+    columns, which may be in `struct<..>`; `not null` may follow a type, and a comment is ignored.
 
     Raises:
         OptionsError: when a column has no type, a type is unknown, or a name is duplicated.
@@ -71,7 +78,9 @@ def parse_schema(text: str) -> pa.Schema:
     if _OMITTED in text:
         msg = f"schema {shown!r} is truncated; print it with schema.to_string(element_size_limit=1_000_000)"
         raise OptionsError(msg)
-    schema = pa.schema(_fields(_MORE.sub("", text), shown))
+    columns = _COMMENT.sub(r"\1", _MORE.sub("", text)).strip()
+    whole = _STRUCT.fullmatch(columns)
+    schema = pa.schema(_fields(whole[1] if whole and len(_split(columns, shown)) == 1 else columns, shown))
     if not schema.names or len(set(schema.names)) != len(schema.names):
         msg = f"schema {shown!r} must name at least one column, and each only once"
         raise OptionsError(msg)
@@ -122,8 +131,12 @@ def _type(text: str, column: str, whole: str) -> pa.DataType:
     word = text.lower()  # of the type alone: the names of a struct's fields keep their case
     if word in _TYPES:
         return _TYPES[word]
-    if (match := _DECIMAL.fullmatch(word)) and 0 < int(match[1]) <= _MAX_DIGITS and int(match[2]) <= int(match[1]):
-        return pa.decimal128(int(match[1]), int(match[2]))
+    if match := _DECIMAL.fullmatch(word):
+        digits, scale = int(match[1] or 10), int(match[2] or 0)
+        if 0 < digits <= _MAX_DIGITS and scale <= digits:
+            return pa.decimal128(digits, scale)
+    if _TEXT.fullmatch(word):
+        return pa.string()
     if match := _TIMESTAMP.fullmatch(text):
         return pa.timestamp(match[1], tz=match[2])
     if match := _STRUCT.fullmatch(text):
@@ -132,7 +145,7 @@ def _type(text: str, column: str, whole: str) -> pa.DataType:
         named = match[1].lower() == "list" and _NAME.match(match[2])
         return pa.list_(_field(match[2].strip(), whole) if named else _type(match[2].strip(), column, whole))
     msg = (
-        f"schema {whole!r}: column {column!r} has the unknown type {text[:_SHOWN]!r}; known are {', '.join(_TYPES)},"
+        f"schema {whole!r}: column {column!r} has the unknown type {text[:_SHOWN]!r}; known are {_OFFERED},"
         " timestamp[unit, tz=..], decimal(p,s), array<>, struct<>"
     )
     raise OptionsError(msg)

@@ -75,6 +75,35 @@ def test_sparks_words_stay_sparks_words() -> None:
     assert schema_text(parse_schema(text)) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("a decimal, b numeric, c DEC", "a decimal(10,0), b decimal(10,0), c decimal(10,0)"),
+        ("a decimal(12), b numeric (12, 2)", "a decimal(12,0), b decimal(12,2)"),
+        ("a varchar(10), b CHAR( 3 )", "a string, b string"),
+        ("a timestamp_ltz", "a timestamp"),
+        ("a array < struct < b : int > >", "a array<struct<b: int>>"),
+        ("struct<a:bigint,b:struct<c:int>>", "a long, b struct<c: int>"),
+        (" STRUCT <a: bigint>\n", "a long"),
+        ("struct: struct<a: int>, b struct<c: int>", "struct struct<a: int>, b struct<c: int>"),
+        ("a long NOT NULL COMMENT 'it\\'s, `<' , b long", "a long not null, b long"),
+        ('a struct<b: int comment "x\\">">', "a struct<b: int>"),
+        ("` comment 'x'` long", "` comment 'x'` long"),
+    ],
+)
+def test_what_spark_writes_is_read(text: str, same: str) -> None:
+    """Spark's defaults and synonyms, blanks, whole rows as a struct and comments have the meaning that Spark gives."""
+    assert parse_schema(text) == parse_schema(same)
+
+
+def test_types_that_no_format_reads_are_not_offered() -> None:
+    """The error lists types to choose from, and csv and JSON refuse times of day."""
+    with pytest.raises(OptionsError, match="known are boolean") as caught:
+        parse_schema("a colour")
+    assert "time64" not in str(caught.value)
+    assert "timestamp" in str(caught.value)
+
+
 def test_case_and_spelling_of_types_are_free() -> None:
     """Spark's synonyms and any case mean the same; a colon may follow the name."""
     one = parse_schema("a BIGINT, b:Int NOT NULL, c Array<Struct<X: DATE>>, d DECIMAL( 5 , 1 )")
