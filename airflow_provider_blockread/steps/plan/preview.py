@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from tempfile import TemporaryDirectory
 
 from airflow_provider_blockread.blocks import AutoSize, BlockGroup, GroupLimits
 from airflow_provider_blockread.blocks.group import FileRange, iter_blocks
 from airflow_provider_blockread.blocks.readers import ReaderChoice
 from airflow_provider_blockread.blocks.sizing import BlockChoice
 from airflow_provider_blockread.exchange.manifest import summarize
+from airflow_provider_blockread.ledger.feeds import find_feed
 from airflow_provider_blockread.ledger.model import Discovered, PendingFile, Window
+from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.planning import find_window
 from airflow_provider_blockread.ledger.windows.progress import Progress, window_progress
 from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
@@ -64,7 +68,7 @@ class Preview:
 
 
 def preview(env: Environment, request: PlanRequest) -> Preview:
-    """Return what planning the request now would freeze; only the feed's index of known files is written.
+    """Return what planning the request now would freeze; only the index of known files is written, of a known feed.
 
     Raises:
         OptionsError: when an option's text is invalid, or the key is blank.
@@ -72,6 +76,30 @@ def preview(env: Environment, request: PlanRequest) -> Preview:
     """
     check_key(request)
     check_schemas(request.generation)
+    with _apart(env, request.feed) as here:
+        return _preview(here, request)
+
+
+@contextmanager
+def _apart(env: Environment, feed: str) -> Iterator[Environment]:
+    """Yield the environment; for a feed that its ledger does not know, with a ledger that is dropped afterwards.
+
+    Otherwise a feed that is never planned would seem to wait for its files, and keep them from being cleaned.
+    """
+    with env.ledger.reading() as connection:
+        known = find_feed(connection, feed) is not None
+    if known:
+        yield env
+        return
+    with (
+        TemporaryDirectory(prefix="blockread-") as folder,
+        closing(Ledger(f"sqlite:///{folder}/ledger.db", now=env.ledger.now)) as ledger,
+    ):
+        ledger.upgrade(identity=env.ledger.uuid)
+        yield replace(env, ledger=ledger)
+
+
+def _preview(env: Environment, request: PlanRequest) -> Preview:
     request = of_interval(env, request)
     check_date(request.generation.sink, request.key)
     found = discover(env, request)
