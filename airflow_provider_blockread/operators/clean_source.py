@@ -23,7 +23,7 @@ class CleanSourceOperator(StepOperator):
     that have not changed since they were read. Each is recorded before it is changed, so that a retry continues after
     any crash. Before it changes anything, it logs what it will do.
 
-    :param source: the feed's files; nothing outside of this source is changed.
+    :param source: the feed's files; what it would not take, by patterns, sizes, age or done-marker, is left alone.
     :param feed: the feed, a template.
     :param action: `archive`, `delete` or `tag` (where the store has tags), a template.
     :param archive: for `archive`: the target folder, in the source's store but outside of its listing; a template.

@@ -43,7 +43,7 @@ class Intent(AsJson):
         lines = [f"window {w.window} {w.key!r} of feed {w.feed}: {w.what}" for w in ordered[:_SHOWN]]
         if len(ordered) > _SHOWN:
             lines.append(f"and {len(ordered) - _SHOWN:,} more windows")
-        return [f"{self.action}: nothing to do", *lines] if self.is_empty else [*lines, *self.notes]
+        return [*([f"{self.action}: nothing to do"] if self.is_empty else []), *lines, *self.notes]
 
     def all_warnings(self) -> list[str]:
         """Return why it may fail, window by window, and what else to check first."""

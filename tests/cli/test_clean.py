@@ -83,6 +83,50 @@ def test_what_does_not_fit_is_refused(published: Place, arguments: list[str], sa
     assert _left(published.source) == 2
 
 
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        (["--min-size", "3"], "too_small"),
+        (["--max-size", "1"], "too_large"),
+        (["--min-age", "1d"], "young"),
+        (["--done-marker", "{name}.done"], "unmarked"),
+    ],
+)
+def test_what_the_options_of_the_source_leave_out_stays(published: Place, option: list[str], why: str) -> None:
+    """Each option does for cleaning what it does for planning; a time in paths leaves nothing out."""
+    if why == "unmarked":
+        published.put({"a.txt.done": b""})
+    else:
+        published.put({"c.txt": b"cc\n"})  # no window has read it
+    delete = ["clean", str(published.source), "--feed", "feed", "--action", "delete"]
+    shown = published.json(*delete, *option, "--dry-run")
+    assert shown["left"] == ({} if why == "unmarked" else {why: 2})
+    done = published.json(*delete, *option, "--yes")
+    assert (done["files"], done["left"]) == ((1, {why: 1}) if why == "unmarked" else (0, {why: 2}))
+
+    rest = published.json(*delete, "--min-size", "2", "--time-pattern", "%Y/", "--yes")
+    assert (rest["files"], rest["left"]) == (2 - done["files"], {})
+
+
+def test_what_waits_for_another_feed_is_shown_with_its_name(published: Place) -> None:
+    """A dry run says why nothing would be cleaned, and for whom; a feed that was only previewed needs no file."""
+    delete = ["clean", str(published.source), "--feed", "feed", "--action", "delete"]
+    for _ in range(2):
+        assert published.json("plan", str(published.source), "--name", "looked at")["new"] == 2
+    assert published.json(*delete, "--dry-run")["files"] == 2
+
+    pipe = Pipe(folder=published.folder, submitter=ReadHere(), feed="other", out_name="other")
+    pipe.plan()
+    pipe.close()
+    shown = published.call(*delete, "--dry-run").stdout
+    assert shown.splitlines() == [
+        "clean: nothing to do",
+        "left alone: 2 still to be read by another feed ('other')",
+    ]
+    assert published.json(*delete, "--dry-run")["left"] == published.json(*delete, "--yes")["left"] == {"waiting": 2}
+    assert _left(published.source) == 2
+
+
 def test_a_source_that_is_not_there_is_a_typing_error(published: Place) -> None:
     """With its right path the command works; a file that is the source may be gone, since it was cleaned."""
     more = ["--feed", "feed", "--action", "delete", "--yes"]

@@ -22,7 +22,7 @@ from airflow_provider_blockread.ledger.files.known import known_versions
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
 from airflow_provider_blockread.ledger.schema.rows import version_from
-from airflow_provider_blockread.ledger.schema.tables import files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -56,6 +56,7 @@ class CleanPage:
 
     files: tuple[CleanFile, ...]
     left: Mapping[str, int]  # files that are left alone, by reason: waiting (for another feed), busy (read again)
+    waiting_for: frozenset[str]  # those other feeds
     last: int  # the id to continue after
 
 
@@ -78,8 +79,9 @@ def next_page(ledger: Ledger, fit: Fit, *, after: int) -> CleanPage | None:
         ids = list(connection.scalars(query))
         if not ids:
             return None
-        found, left = _fit_files(connection, fit, ids)
-    return CleanPage(files=tuple(found), left=left, last=ids[-1])
+        found, left, waits_for = _fit_files(connection, fit, ids)
+        names = frozenset(connection.scalars(select(feeds.c.name).where(feeds.c.id.in_(waits_for))))
+    return CleanPage(files=tuple(found), left=left, waiting_for=names, last=ids[-1])
 
 
 def knows_file(ledger: Ledger, feed: str, path: str) -> bool:
@@ -115,10 +117,10 @@ def write_down(ledger: Ledger, fit: Fit, planned: Mapping[int, str | None], *, w
     if not planned:
         return []
     with ledger.writing() as connection:
-        found, _ = _fit_files(connection, fit, list(planned))
+        found, *_ = _fit_files(connection, fit, list(planned))
         ids = [number for file in found for number in file.ids]
         _lock_windows(connection, ids)
-        found, _ = _fit_files(connection, fit, [file.ids[0] for file in found])
+        found, *_ = _fit_files(connection, fit, [file.ids[0] for file in found])
         ids = [number for file in found for number in file.ids]
         connection.execute(cleanings.delete().where(cleanings.c.file_id.in_(ids)))
         targets = {number: planned[file.ids[0]] for file in found for number in file.ids}
@@ -166,8 +168,8 @@ def _is_old(before: datetime) -> ColumnElement[bool]:
     return and_(generations.c.state == "published", generations.c.published_at < before)
 
 
-def _fit_files(connection: Connection, fit: Fit, ids: Sequence[int]) -> tuple[list[CleanFile], Counter[str]]:
-    """Return the files among these that are fit, and the number of the others, by reason."""
+def _fit_files(connection: Connection, fit: Fit, ids: Sequence[int]) -> tuple[list[CleanFile], Counter[str], set[int]]:
+    """Return the files among these that are fit, the number of the others by reason, and the feeds that need these."""
     joined = files.outerjoin(cleanings, cleanings.c.file_id == files.c.id)
     begun = (cleanings.c.state.label("cleaning"), cleanings.c.action, cleanings.c.target)
     query = select(files, *begun).select_from(joined).where(files.c.id.in_(ids), files.c.state == "done", _is_due(fit))
@@ -175,16 +177,17 @@ def _fit_files(connection: Connection, fit: Fit, ids: Sequence[int]) -> tuple[li
     same = _same_versions(connection, own)
     holders = _holders(connection, [row for rows in same.values() for row in rows])
     settled = _settled(connection, fit, {window for held in holders.values() for window in held})
-    found, left = [], Counter[str]()
+    found, left, waits_for = [], Counter[str](), set[int]()
     for row in own:
         rows = same[row.path_digest, row.version_digest]
-        if any(other.state in _WAITING for other in rows):
+        if waiting := {other.feed_id for other in rows if other.state in _WAITING}:
             left["waiting"] += 1
+            waits_for |= waiting
         elif not all(holders[other.id] <= settled for other in rows if other.state == "done"):
             left["busy"] += 1
         else:
             found.append(_clean_file(row, rows))
-    return found, left
+    return found, left, waits_for
 
 
 def _clean_file(row: Row[Any], rows: Iterable[Row[Any]]) -> CleanFile:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
 
+from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.upkeep.cleaning import (
     CleanFile,
@@ -22,12 +23,14 @@ from airflow_provider_blockread.ledger.upkeep.cleaning import (
 )
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource, from_json
-from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.options.parsing.sizes import first_of, format_bytes, plural
 from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.upkeep.cleaning_files import archive_file, delete_file, tag_file, what_was_done
 from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.listing.files import why_held
+from airflow_provider_blockread.storage.listing.held_back import HeldBack, VersionRules
 from airflow_provider_blockread.storage.listing.roots import SourceRoots
 
 _SHOWN = 20  # windows that an intent names
@@ -37,6 +40,10 @@ _WHY = {
     "outside": "outside of the source, or behind a link in it",
     "changed": "changed since they were read",
     "gone": "gone already",
+    "young": "younger than min_age",
+    "unmarked": "without their done_marker",
+    "too_small": "smaller than min_size",
+    "too_large": "larger than max_size",
 }
 _DONE = {"archive": "archived", "delete": "deleted", "tag": "tagged"}
 
@@ -92,13 +99,12 @@ def propose_cleaning(env: Environment, request: CleanRequest) -> CleanIntent:
     Raises:
         OptionsError: when the source or the archive does not allow it.
     """
-    roots = _checked(env, request)
-    files, size, left, windows = 0, 0, Counter[str](), Counter[str]()
+    scope = _Scope(env, request)
+    files, size, windows = 0, 0, Counter[str]()
     for page in _pages(env, _fit(env, request)):
-        left.update(page.left)
+        scope.leave(page)
         for file in page.files:
-            if roots.path_of(file.version.path) is None:
-                left["outside"] += 1
+            if scope.path_of(file.version) is None:
                 continue
             files, size = files + 1, size + file.version.size
             if file.window in windows or len(windows) < _SHOWN:
@@ -108,9 +114,11 @@ def propose_cleaning(env: Environment, request: CleanRequest) -> CleanIntent:
         window_intent(get_window(env.ledger, window), f"{plural(count, 'file')} to be {how}")
         for window, count in windows.items()
     )
-    note = f"{plural(files, 'file')} ({format_bytes(size)}) to be {how}; a file that has changed is left alone"
+    unmarked = "" if request.source.done_marker is None else f" or is {_WHY['unmarked']}"
+    what = f"{plural(files, 'file')} ({format_bytes(size)}) to be {how}"
+    notes = (f"{what}; a file that has changed{unmarked} is left alone",) if files else ()
     return CleanIntent(
-        action="clean", windows=intents, notes=(note + _describe_left(left),), files=files, bytes=size, left=left
+        action="clean", windows=intents, notes=(*notes, *scope.notes()), files=files, bytes=size, left=dict(scope.left)
     )
 
 
@@ -121,14 +129,12 @@ def clean(env: Environment, request: CleanRequest, *, who: str) -> Cleaned:
         OptionsError: when the source or the archive does not allow it.
         SourceError: when a store denies it; what was done until then is recorded.
     """
-    work = _Cleaning(env, request, who, _checked(env, request))
+    work = _Cleaning(env, request, who)
     for page in _pages(env, work.fit):
         work.handle(page)
-    done = Cleaned(action=request.action, files=work.files, bytes=work.bytes, left=dict(work.left))
-    env.observer.log(
-        f"feed {request.feed}: {plural(done.files, 'file')} ({format_bytes(done.bytes)}) {_DONE[request.action]}"
-        f"{_describe_left(work.left)}"
-    )
+    done = Cleaned(action=request.action, files=work.files, bytes=work.bytes, left=dict(work.scope.left))
+    what = f"{plural(done.files, 'file')} ({format_bytes(done.bytes)}) {_DONE[request.action]}"
+    env.observer.log("; ".join((f"feed {request.feed}: {what}", *work.scope.notes())))
     return done
 
 
@@ -180,33 +186,63 @@ def _check_archive(env: Environment, feed: str, archive: str, roots: SourceRoots
         raise OptionsError(msg)
 
 
-def _describe_left(left: Mapping[str, int]) -> str:
-    counts = [f"{count:,} {_WHY[why]}" for why, count in sorted(left.items()) if count]
-    return f"; left alone: {', '.join(counts)}" if counts else ""
+class _Scope:
+    """What a request's source takes, by path, size and age; everything else is counted in `left`."""
+
+    def __init__(self, env: Environment, request: CleanRequest) -> None:
+        self.left, self._waiting_for = Counter[str](), set[str]()
+        self.roots = _checked(env, request)
+        self._stores, self._source, self._now_s = env.stores, request.source, env.ledger.now().timestamp()
+        self._rules = VersionRules(request.source, self._now_s, HeldBack(counts=self.left))
+
+    def leave(self, page: CleanPage) -> None:
+        """Count the files that the page leaves alone."""
+        self.left.update(page.left)
+        self._waiting_for |= page.waiting_for
+
+    def notes(self) -> tuple[str, ...]:
+        """Return how many files were left alone and why, unless there are none."""
+        why = dict(_WHY)
+        why["waiting"] += f" ({first_of(map(repr, sorted(self._waiting_for)), _SHOWN)})"
+        counts = [f"{count:,} {why[reason]}" for reason, count in sorted(self.left.items()) if count]
+        return (f"left alone: {', '.join(counts)}",) if counts else ()
+
+    def path_of(self, version: FileVersion) -> str | None:
+        """Return the path of a version below its root, or None if the source does not take it."""
+        path = self.roots.path_of(version.path)
+        if path is None:
+            self.left["outside"] += 1
+        return path if path is not None and self._rules.admits(version) else None
+
+    def is_marked(self, version: FileVersion) -> bool:
+        """Return whether the store has the done-marker of a version that the source takes, if it must have one."""
+        if self._source.done_marker is None or why_held(self._stores, self._source, version, now_s=self._now_s) is None:
+            return True
+        self.left["unmarked"] += 1
+        return False
 
 
 class _Cleaning:
     """One call of `clean`: what it has done and left alone so far."""
 
-    def __init__(self, env: Environment, request: CleanRequest, who: str, roots: SourceRoots) -> None:
-        self._env, self._request, self._who, self._roots = env, request, who, roots
+    def __init__(self, env: Environment, request: CleanRequest, who: str) -> None:
+        self._env, self._request, self._who, self.scope = env, request, who, _Scope(env, request)
         self.fit = _fit(env, request)
         self._archive = None if request.archive is None else env.stores.canonical(request.archive)
         self.files = self.bytes = 0
-        self.left: Counter[str] = Counter()
 
     def handle(self, page: CleanPage) -> None:
         """Record what will be done with a page's files, do it, and record the outcome."""
-        self.left.update(page.left)
+        self.scope.leave(page)
         planned: dict[int, str | None] = {}
         done: dict[str, list[CleanFile]] = defaultdict(list)
         for file in page.files:
-            path = self._roots.path_of(file.version.path)
+            path = self.scope.path_of(file.version)
             if path is None:
-                self.left["outside"] += 1
-            elif (state := what_was_done(self._env, file)) is not None:
+                continue
+            if (state := what_was_done(self._env, file)) is not None:
                 done[state].append(file)
-            else:
+            elif self.scope.is_marked(file.version):
                 planned[file.ids[0]] = None if self._archive is None else uris.child(self._archive, path)
         try:
             for file in write_down(self._env.ledger, self.fit, planned, who=self._who):
@@ -217,7 +253,7 @@ class _Cleaning:
 
     def _do(self, file: CleanFile, target: str | None) -> str:
         """Do what was recorded, if the file is the version that was read, and return its new state."""
-        if self._roots.path_of(file.version.path) is None:  # a link has replaced one of its folders meanwhile
+        if self.scope.roots.path_of(file.version.path) is None:  # a link has replaced one of its folders meanwhile
             return "changed"
         if target is not None:
             return archive_file(self._env, file, target)
@@ -231,4 +267,4 @@ class _Cleaning:
                 self.files += len(found)
                 self.bytes += sum(file.version.size for file in found)
             else:
-                self.left[state] += len(found)
+                self.scope.left[state] += len(found)

@@ -51,9 +51,10 @@ class VersionRules:
     def admitted(self, versions: Iterator[FileVersion]) -> Iterator[FileVersion]:
         """Return the versions that may be taken, as an iterator; the others are counted."""
         any_rule = (self._latest_ns, self._least, self._most) != (None, None, None)
-        return filter(self._admits, versions) if any_rule else versions
+        return filter(self.admits, versions) if any_rule else versions
 
-    def _admits(self, version: FileVersion) -> bool:
+    def admits(self, version: FileVersion) -> bool:
+        """Return whether a version may be taken; if not, it is counted."""
         reason = self._reason(version)
         if reason is not None:
             self._held.add(reason, version.path)

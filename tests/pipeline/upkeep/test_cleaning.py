@@ -13,7 +13,7 @@ from airflow_provider_blockread.errors import CleanedError, OptionsError
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_files
 from airflow_provider_blockread.options import FileSource, Selection
 from airflow_provider_blockread.options.plan import Limits
-from airflow_provider_blockread.steps import plan
+from airflow_provider_blockread.steps import WindowRef, plan
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.upkeep import cleaning
 from airflow_provider_blockread.steps.upkeep.cleaning import clean, propose_cleaning
@@ -122,6 +122,23 @@ def test_what_is_not_published_stays(pipe: Pipe) -> None:
 
     assert (done.files, done.left) == (0, {"busy": 2})
     assert len(there(pipe.source)) == 4
+
+
+def test_the_source_of_a_plan_cleans_what_the_plan_took(pipe: Pipe) -> None:
+    """One source serves a plan and the cleaning behind it, whatever its options."""
+    source = FileSource(str(pipe.source), min_size=4, min_age=1.0, done_marker="{name}.ok", time_pattern="d=%Y-%m-%d")
+    pipe.put({"d=2026-01-01/c.txt": b"c1\nc2\n", "d=2026-01-01/c.txt.ok": b"", "d=2026-01-01/d.txt": b"d1\n"})
+    for path in pipe.source.rglob("*"):
+        os.utime(path, (0, 0))
+    ref = WindowRef.from_json(plan(pipe.env, dataclasses.replace(pipe.request("next"), source=source)).to_json())
+    pipe.read(ref)
+    pipe.commit(ref)
+    pipe.pass_seconds(10 * _DAY_S)
+
+    done = cleaned(pipe, "delete", source=source)
+
+    assert (done.files, done.bytes) == (1, 6)
+    assert there(pipe.source / "d=2026-01-01") == ["c.txt.ok", "d.txt"]
 
 
 @pytest.mark.slow
