@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import ledger_text, open_environment, owner, parse_pairs
+from airflow_provider_blockread.cli.options.shared import ledger_text, name_option, open_environment, owner, parse_pairs
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import OptionsError
@@ -31,6 +31,18 @@ class Cleaning(Confirmed, Sourcing):
     tag: tuple[str, ...]
     restore: str | None
 
+    def require_only_restore(self) -> None:
+        """Refuse options that `--restore` would ignore.
+
+        Raises:
+            OptionsError: naming them.
+        """
+        named = {"SOURCE": self.source, "--action": self.action, "--archive": self.archive, "--tag": self.tag}
+        ignored = [name for name, value in named.items() if value]
+        if ignored:
+            msg = f"clean: --restore ignores {', '.join(ignored)}; leave them out, or leave out --restore"
+            raise OptionsError(msg)
+
     def request(self, env: Environment) -> CleanRequest:
         """Return which files to clean, and how.
 
@@ -53,9 +65,7 @@ class Cleaning(Confirmed, Sourcing):
 
 @click.command()
 @click.argument("source", nargs=-1)
-@click.option(
-    "--feed", "--name", "feed", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the only source."
-)
+@name_option
 @sourcing_options
 @click.option("--action", type=click.Choice(CLEANING_ACTIONS), help="What to do with the files.")
 @click.option(
@@ -75,6 +85,7 @@ def clean(**options: Any) -> None:  # noqa: ANN401 - click passes every option b
     given = Cleaning(**options)
     env = open_environment(given.state, quiet=given.as_json)
     if given.restore is not None:
+        given.require_only_restore()
         window = get_window(env.ledger, given.restore, given.feed)
         given.carry_out(propose_restoring(env, window), lambda: restore_files(env, window))
         return

@@ -19,7 +19,7 @@ from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery, find
 class NewFilesOptions(Sourcing, Selecting):
     """The options as given."""
 
-    name: str | None
+    feed: str | None
     state: str | None
     as_json: bool
 
@@ -36,7 +36,7 @@ def new_files(**options: Any) -> None:  # noqa: ANN401 - click passes every opti
     given = NewFilesOptions(**options)
     env = open_environment(given.state, quiet=given.as_json)
     query = NewFilesQuery(
-        feed=given.feed_name(env, given.name),
+        feed=given.feed_name(env, given.feed),
         source=given.file_source(),
         selection=given.selection(),
         interval_ns=given.interval_ns,

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import ledger_text, open_environment
+from airflow_provider_blockread.cli.options.shared import any_feed_option, open_environment
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.options import parse_age
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propose_pruning
@@ -16,7 +16,7 @@ from airflow_provider_blockread.steps.upkeep.pruning import prune as prune_windo
 @click.command()
 @click.option("--older-than", default="90d", show_default=True, help="Windows published or abandoned before that.")
 @click.option("--keep", default=100, show_default=True, help="Keep the newest N published windows of each feed.")
-@click.option("--feed", "--name", "feed", metavar="FEED", callback=ledger_text, help="Only windows of this feed.")
+@any_feed_option
 @click.option("--keep-manifests", is_flag=True, help="Keep the manifests of pruned windows, for rebuilds.")
 @confirmed_options
 def prune(

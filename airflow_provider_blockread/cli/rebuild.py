@@ -8,12 +8,18 @@ from typing import Any
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import ledger_text, open_environment, option_group, owner
+from airflow_provider_blockread.cli.options.shared import (
+    ledger_text,
+    open_environment,
+    option_group,
+    owner,
+    window_feed_option,
+)
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json
-from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options, feed_option
+from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import StateError, shell_word
 from airflow_provider_blockread.options.upkeep import FILE_STATUSES
 from airflow_provider_blockread.steps import Environment
@@ -111,7 +117,7 @@ range_options = option_group(
     click.option("--from", "first_key", metavar="KEY", help="Windows from this key on, in lexical order."),
     click.option("--until", type=_TIME, help="Windows planned before this time (UTC)."),
     click.option("--since", type=_TIME, help="Windows planned at this time (UTC) or later."),
-    feed_option,
+    window_feed_option,
     confirmed_options,
 )
 

@@ -16,6 +16,7 @@ from airflow_provider_blockread.cli.options.shared import (
     option_group,
     owner,
     state_option,
+    window_feed_option,
 )
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json, terminal
@@ -24,10 +25,6 @@ from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
-
-feed_option = click.option(
-    "--name", "--feed", "feed", metavar="FEED", callback=ledger_text, help="The feed, where the key is not unique."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +72,7 @@ confirmed_options = option_group(
 
 @click.command("abandon")
 @click.argument("window", callback=ledger_text)
-@feed_option
+@window_feed_option
 @confirmed_options
 def abandon_window(window: str, feed: str | None, **options: Any) -> None:  # noqa: ANN401 - those of `Confirmed`
     """Return the files of unpublished WINDOW (an id or a key) to the feed; running groups are fenced.
@@ -90,7 +87,7 @@ def abandon_window(window: str, feed: str | None, **options: Any) -> None:  # no
 
 @click.command("undo")
 @click.argument("window", callback=ledger_text)
-@feed_option
+@window_feed_option
 @click.option(
     "--files",
     type=click.Choice(WITHDRAWN_FILES),
@@ -110,7 +107,7 @@ def undo_window(window: str, feed: str | None, files: str | None, **options: Any
 @click.command("exclude")
 @click.argument("window", callback=ledger_text)
 @click.argument("path")
-@feed_option
+@window_feed_option
 @click.option("--reason", required=True, callback=ledger_text, help="Why; recorded with your name.")
 @confirmed_options
 def exclude_from_window(

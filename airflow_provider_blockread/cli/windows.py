@@ -8,17 +8,18 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.shared import (
+    any_feed_option,
     json_option,
     ledger_text,
     open_environment,
     owner,
     state_option,
+    window_feed_option,
 )
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say, say_lines
-from airflow_provider_blockread.cli.upkeep import feed_option
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.overview.runs import viewed_groups
@@ -52,7 +53,7 @@ def windows() -> None:
 
 
 @windows.command("list")
-@click.option("--name", "feed", metavar="FEED", callback=ledger_text, help="Only windows of this feed.")
+@any_feed_option
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
 @state_option
 @json_option
@@ -77,7 +78,7 @@ def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> 
 
 @windows.command()
 @window_argument
-@feed_option
+@window_feed_option
 @state_option
 @json_option
 def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> None:
@@ -128,7 +129,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
 
 @click.command()
 @window_argument
-@feed_option
+@window_feed_option
 @spark_options
 @state_option
 @json_option

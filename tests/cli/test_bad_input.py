@@ -62,9 +62,9 @@ _RUN = ["run", "in", "--output", "out"]
         (["windows", "exclude", "w", "a", "--reason", "{}"], "--reason"),
         (["reprocess", "--window", "{}"], "--window"),
         (["clean", "--restore", "{}"], "--restore"),
-        (["clean", "in", "--action", "delete", "--feed", "{}"], "--feed"),
+        (["clean", "in", "--action", "delete", "--feed", "{}"], "--name"),
         (["clean", "in", "--action", "archive", "--archive", "{}"], "--archive"),
-        (["prune", "--feed", "{}"], "--feed"),
+        (["prune", "--feed", "{}"], "--name"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -212,7 +212,7 @@ def test_db_upgrade(place: Place) -> None:
         (["windows", "verify", "nope"], "has no window 'nope'"),
         (["plan", "nowhere"], "does not exist; correct its path"),
         (["plan", ".", "--block-size", "many"], "'many' is not a size; write bytes as 4096"),
-        (["plan", ".", "--format-option", "newline"], "--format-option 'newline' must read KEY=VALUE"),
+        (["plan", ".", "--format-option", "newline"], "--format-option must read KEY=VALUE"),
         (
             ["plan", ".", "--format-option", "colour=red"],
             "lines has no option 'colour'; it has compression, newline, encoding",
@@ -222,7 +222,10 @@ def test_db_upgrade(place: Place) -> None:
             "--schema belongs to csv, json_lines and json_array; lines publishes one column `value`",
         ),
         (["plan", ".", "--format", "json_lines", "--schema", "id colour"], "colour"),
-        (["run", ".", "--output", "out", "--conf", "nothing"], "--conf 'nothing' must read KEY=VALUE"),
+        (
+            ["run", ".", "--output", "out", "--conf", "nothing"],
+            "--conf must read KEY=VALUE, but number 1 of",
+        ),
         (["run", ".", "--output", "out", "--compression", "best"], "compression must be one of snappy, zstd"),
         (["run", ".", "--output", "out", "--sink-option", "colour=red"], "parquet has no option 'colour'; it has uri"),
         (

@@ -42,12 +42,14 @@ from airflow_provider_blockread.options import (
 )
 from airflow_provider_blockread.steps import Environment, PlanRequest
 
+_SINK_KEYS = {"compression": "compression", "file_bytes": "target_size"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class WindowOptions(Sourcing, Selecting):
     """The options of every command that plans a window."""
 
-    name: str | None
+    feed: str | None
     state: str | None
     as_json: bool
     max_readers: int | None
@@ -59,7 +61,7 @@ class WindowOptions(Sourcing, Selecting):
         key = self.window if self.window is not None else self.interval_key
         this_run = f"run {env.ledger.now():%Y-%m-%dT%H:%M:%S.%fZ}"
         return PlanRequest(
-            feed=self.feed_name(env, self.name),
+            feed=self.feed_name(env, self.feed),
             key=this_run if key is None else key_of_run(env.ledger, key, this_run),
             source=self.file_source(),
             files=None if self.files_from is None else FileList(self.files_from),
@@ -109,13 +111,14 @@ class WriteOptions:
     def sink_of(self, texts: Mapping[str, str] | None = None) -> Sink:
         """Return the sink; its options on the command line take precedence over these texts."""
         codec = {} if self.compression is None else {"compression": self.compression}
-        own = codec | parse_pairs("--sink-option", self.sink_option)
+        own = codec | parse_pairs("--sink-option", self.sink_option, _SINK_KEYS)
         return SINKS[self.sink].from_texts(self.output, {**(texts or {}), **own})
 
     def policies(self, named: Mapping[str, str] | None = None) -> Policies:
         """Return the policies, some of which have separate options."""
         own = {"on_missing": self.on_missing, "on_changed": self.on_changed, **(named or {})}
-        return parse(Policies, own | parse_pairs("--policy", self.policy))
+        separate = {name: name for name in own}
+        return parse(Policies, own | parse_pairs("--policy", self.policy, separate))
 
 
 @dataclass(frozen=True, kw_only=True)

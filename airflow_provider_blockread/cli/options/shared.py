@@ -6,11 +6,13 @@ import dataclasses
 import getpass
 import os
 import socket
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from airflow_provider_blockread.cli.terminal.printing import terminal
 from airflow_provider_blockread.errors import OptionsError
@@ -23,18 +25,35 @@ from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.storage.stores import Stores
 
 C = TypeVar("C", bound=Callable[..., Any])
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
-def ledger_text(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+def not_blank(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Return the text of an option or argument, as its callback.
+
+    Raises:
+        OptionsError: when it is blank, as that of a variable that a shell does not know.
+    """
+    if value is not None and not value.strip():
+        msg = f"{_name(parameter)} is blank; give it a value, or leave it out where it is optional"
+        raise OptionsError(msg)
+    return value
+
+
+def ledger_text(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
     """Return a name that the ledger holds, as a callback of its option or argument.
 
     Raises:
-        OptionsError: when its bytes are no text in UTF-8.
+        OptionsError: when it is blank, or its bytes are no text in UTF-8.
     """
     if value is not None:
-        name = parameter.opts[0]
-        require_text(value, name if name.startswith("-") else name.upper())
-    return value
+        require_text(value, _name(parameter))
+    return not_blank(context, parameter, value)
+
+
+def _name(parameter: click.Parameter) -> str:
+    name = parameter.opts[0]
+    return name if name.startswith("-") else name.upper()
 
 
 def require_text(value: str, what: str) -> None:
@@ -64,14 +83,22 @@ def choice(name: str, words: Sequence[str], text: str | None = None) -> Callable
     return click.option(name, default=words[0], show_default=True, type=click.Choice(words), help=text)
 
 
+def feed_option(text: str) -> Callable[[C], C]:
+    """Return the option that names a feed, in every command under the same two names."""
+    return click.option("--name", "--feed", "feed", metavar="FEED", callback=ledger_text, help=text)
+
+
 #: The feed of a SOURCE.
-name_option = click.option(
-    "--name", metavar="FEED", callback=ledger_text, help="Name of the feed; default: the only source."
-)
+name_option = feed_option("Name of the feed; default: the only source.")
+#: The feed of windows.
+any_feed_option = feed_option("Only windows of this feed.")
+#: The feed of a WINDOW.
+window_feed_option = feed_option("The feed, where the key is not unique.")
 state_option = click.option(
     "--state",
     envvar="BLOCKREAD_STATE",
     metavar="URL",
+    callback=not_blank,
     help="The ledger, such as sqlite:////folder/file.db or postgresql://user@host/database."
     " Default: blockread.db in AIRFLOW_HOME. noop:// keeps nothing.",
 )
@@ -92,7 +119,7 @@ def make_format_option(name: str, pairs: Iterable[str], schema: str | None) -> F
     Raises:
         OptionsError: when an option is unknown, malformed or belongs to another format.
     """
-    texts = parse_pairs("--format-option", pairs)
+    texts = parse_pairs("--format-option", pairs, {"schema": "schema"})
     if schema is not None:
         if "schema" not in {field.name for field in dataclasses.fields(FORMATS[name])}:
             msg = f"--schema belongs to csv, json_lines and json_array; {name} publishes one column `value`"
@@ -101,20 +128,31 @@ def make_format_option(name: str, pairs: Iterable[str], schema: str | None) -> F
     return parse(FORMATS[name], texts)
 
 
-def parse_pairs(option: str, pairs: Iterable[str]) -> dict[str, str]:
-    """Return the pairs of a repeatable option KEY=VALUE.
+def parse_pairs(option: str, pairs: Iterable[str], separate: Mapping[str, str] = _NONE) -> dict[str, str]:
+    """Return the pairs of a repeatable option KEY=VALUE; `separate` names the parameters that set a key, too.
 
     Raises:
-        OptionsError: when one has no equals sign.
+        OptionsError: when one has no equals sign, or a key is set twice.
     """
-    found = {}
-    for pair in pairs:
+    found: dict[str, str] = {}
+    for number, pair in enumerate(pairs, 1):
         key, equals, value = pair.partition("=")
-        if not equals:
-            msg = f"{option} {pair!r} must read KEY=VALUE"
+        if not equals:  # the text may be a secret
+            msg = f"{option} must read KEY=VALUE, but number {number} of them has no equals sign"
+            raise OptionsError(msg)
+        if key in found:
+            msg = f"{option} {key} is given twice; give it once"
+            raise OptionsError(msg)
+        if key in separate and is_given(separate[key]):
+            msg = f"{option} {key} and --{separate[key].replace('_', '-')} set the same; give one of them"
             raise OptionsError(msg)
         found[key] = value
     return found
+
+
+def is_given(parameter: str) -> bool:
+    """Return whether the command line has a value for a parameter of this command."""
+    return click.get_current_context().get_parameter_source(parameter) is ParameterSource.COMMANDLINE
 
 
 def open_ledger(state: str | None) -> Ledger:

@@ -55,7 +55,7 @@ class OnSpark:
 cluster_options = option_group(
     click.option("--conf", multiple=True, metavar="KEY=VALUE", help="Spark configuration; repeatable."),
     click.option("--remote", metavar="URL", help="A Spark Connect server, as sc://host:port, instead of a master."),
-    click.option("--master", show_default=_LOCAL, help="Spark master; the driver is this process."),
+    click.option("--master", help=f"Spark master; the driver is this process.  [default: {_LOCAL}]"),
 )
 
 #: The same and `--py-file`, for commands that run a user's code.

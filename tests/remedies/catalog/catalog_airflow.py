@@ -10,6 +10,7 @@ _EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_f
 _NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
 
 _MEMBERS = "tests/merging/test_members.py"
+_TWICE = "tests/cli/options/test_contradictions.py"
 _OWN = "tests/airflow/runs/test_own_windows.py"
 CATALOG: list[Entry] = [
     Remedy("operators/base.py", "must be a", f"{_OWN}::test_what_is_no_option_is_refused_where_the_dag_is_parsed"),
@@ -60,6 +61,10 @@ CATALOG: list[Entry] = [
     Remedy(
         "cli/options/shared.py", "is not UTF-8", "tests/cli/test_bad_input.py::test_names_that_are_no_text_are_refused"
     ),
+    Remedy("cli/options/shared.py", "is blank", f"{_TWICE}::test_blank_text_is_refused"),
+    Remedy("cli/options/shared.py", "given twice", f"{_TWICE}::test_contradictions_are_refused"),
+    Remedy("cli/options/shared.py", "set the same", f"{_TWICE}::test_contradictions_are_refused"),
+    Remedy("cli/clean.py", "--restore ignores", f"{_TWICE}::test_contradictions_are_refused"),
     Remedy("cli/options/shared.py", "KEY=VALUE", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/spark.py", "did not start", f"{_HERE}/test_commands.py::test_spark_that_does_not_start"),
     Explained("cli/spark.py", "stopped before it began", "Ctrl-C causes it within the moment in which Spark starts"),
