@@ -34,6 +34,7 @@ class MergeFilesOperator(SparkOperator, PlanOperator, PublishingOperator):
 
     def __init__(self, *, sink: Sink, max_readers: int | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - the base classes'
         super().__init__(sink=merging(sink).sink, **kwargs)
+        merging(sink, self.policies)  # refuses policies that have no meaning
         self.splitting = Splitting(max_readers=max_readers)
 
     def run_step(self, context: Context) -> dict[str, Any]:

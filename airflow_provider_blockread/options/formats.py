@@ -23,6 +23,7 @@ class FormatOption(Value):
     """
 
     holds_members: ClassVar[bool] = False  # the files are merged files; those in Parquet are decoded
+    too_long: ClassVar[str] = "correct the format's options"  # what to do about a record that is longer than allowed
     compression: Literal["auto", "none", "gzip", "bzip2", "xz", "zstd"] = "auto"
 
     def __post_init__(self) -> None:
@@ -211,6 +212,7 @@ class WholeFile(FormatOption):
     """One record per file; an empty file holds no record, or with `keep_empty` an empty one."""
 
     kind: ClassVar[str] = "whole_file"
+    too_long: ClassVar[str] = "exclude the file with `blockread windows exclude`"
     encoding: str = "utf-8"
     keep_empty: bool = False
 
@@ -229,6 +231,7 @@ class Members(FormatOption):
 
     kind: ClassVar[str] = "members"
     holds_members: ClassVar[bool] = True
+    too_long: ClassVar[str] = "exclude the merged file with `blockread windows exclude`"
     compression: Literal["auto", "none", "zstd"] = "auto"
     encoding: str = "utf-8"
 

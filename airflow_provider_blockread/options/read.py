@@ -176,8 +176,15 @@ def merging(sink: Sink, policies: Policies = Policies()) -> GenerationOptions:
     """Return the options of a generation that merges files: each file is a row, with its name and its time.
 
     Raises:
-        OptionsError: when the sink has no place for them, or would keep each apart.
+        OptionsError: when the sink has no place for them, or would keep each apart; or when policies name what happens
+            to bad records, of which there are none.
     """
+    if policies.on_bad_record in {"quarantine", "drop"}:
+        msg = (
+            f"policies: on_bad_record={policies.on_bad_record!r} has no meaning for merged files, which are taken as"
+            " they are; leave it out, and exclude files that are too large with `blockread windows exclude`"
+        )
+        raise OptionsError(msg)
     return GenerationOptions(sink=_naming(sink), record_format=MERGED, policies=policies, merges=True)
 
 

@@ -42,6 +42,7 @@ class RecordFormat(Protocol):
     splittable: bool  # False: one block per file
     initial_state: int  # the state at the data offset and at every record start
     unfinished: str  # what to do when a file ends inside a record; ends the error's message
+    too_long: str  # what to do about a record that is longer than allowed, other than to allow it
     compression: str  # "auto", "none" or a codec, as in options
     reads_empty: bool  # whether an empty file may hold a record
     holds_members: bool  # whether the files are merged files
@@ -111,6 +112,7 @@ class BaseFormat:
     reads_empty = False
     holds_members = False
     unfinished = "complete the file, or exclude it with `blockread windows exclude`"
+    too_long = FormatOption.too_long
     #: The bytes that end a file's last record if it has no end, so that another file's data can follow in one buffer;
     #: None if files must be read one by one.
     file_end: bytes | None = None

@@ -55,6 +55,7 @@ def make_format(option: FormatOption) -> RecordFormat:
     made.compression = option.compression
     made.reads_empty = option.reads_empty
     made.holds_members = option.holds_members
+    made.too_long = option.too_long
     return made
 
 

@@ -73,7 +73,7 @@ def walk_block(
             if position >= end:
                 return
             chunk = _chunk(buffer, walk, position, end)
-            _check_lengths(chunk, source, limits.max_record_bytes)
+            _check_lengths(chunk, source, fmt, limits.max_record_bytes)
             position = chunk.next_offset
             yield chunk
 
@@ -138,7 +138,7 @@ def _read_records(source: ByteSource, fmt: RecordFormat, position: int, limits: 
             msg = f"{source.name} ends inside the {fmt.name} record {where}: {fmt.unfinished}"
             raise RecordError(msg)
         if want >= most:
-            raise too_long(source, _where(source, fmt, buffer, position), limits.max_record_bytes)
+            raise too_long(source, _where(source, fmt, buffer, position), limits.max_record_bytes, fmt.too_long)
         del buffer  # so that its bytes are not in memory twice during the next read
         want = want * 2 if want * 4 <= most else most
 
@@ -173,10 +173,10 @@ def _chunk(buffer: bytes, walk: Walk, position: int, end: int) -> Chunk:
     return Chunk(buffer, position, starts, begins, ends, nexts, next_offset, skipped_records, skipped_bytes)
 
 
-def _check_lengths(chunk: Chunk, source: ByteSource, limit: int) -> None:
+def _check_lengths(chunk: Chunk, source: ByteSource, fmt: RecordFormat, limit: int) -> None:
     if len(chunk.buffer) <= limit or not len(chunk.ends):
         return
     long = np.flatnonzero(chunk.ends - chunk.begins > limit)
     if len(long):
         start = (chunk.offset + int(chunk.starts[long[0]])) * source.unit_bytes
-        raise too_long(source, f"that starts at byte {start}", limit)
+        raise too_long(source, f"that starts at byte {start}", limit, fmt.too_long)

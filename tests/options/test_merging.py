@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import ArchiveSink, DeltaSink, ParquetSink, TextSink, merging
+from airflow_provider_blockread.options import ArchiveSink, DeltaSink, ParquetSink, Policies, TextSink, merging
 
 
 def test_names_and_times_are_added_once() -> None:
@@ -32,6 +34,14 @@ def test_partitions_of_one_file_are_refused(column: str) -> None:
         with pytest.raises(OptionsError, match=f"partition_by '{column}' would .*; partition by .*, such as _window"):
             merging(sink("out", partition_by=("_window", column)))
     assert merging(ParquetSink("out", partition_by=("_window",))).sink.inner_folder == "_window=0/"
+
+
+@pytest.mark.parametrize("policy", ["quarantine", "drop"])
+def test_no_merged_file_is_bad(policy: Any) -> None:
+    """A policy for bad records would promise to leave out a file that is too large, which fails the window."""
+    with pytest.raises(OptionsError, match=f"on_bad_record='{policy}' has no meaning .*`blockread windows exclude`"):
+        merging(ArchiveSink("out"), Policies(on_bad_record=policy))
+    merging(ArchiveSink("out"), Policies(on_missing="exclude", max_record_bytes=1))
 
 
 def test_a_task_reads_what_a_merged_file_holds() -> None:

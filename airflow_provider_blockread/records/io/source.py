@@ -155,9 +155,11 @@ def too_wide(name: str, what: str, place: int, columns: int, limit: int) -> Reco
     )
 
 
-def too_long(source: ByteSource, where: str, limit: int) -> RecordError:
-    """Return the error for a record of more than `limit` bytes."""
+def too_long(
+    source: ByteSource, where: str, limit: int, otherwise: str = "correct the format's options"
+) -> RecordError:
+    """Return the error for a record of more than `limit` bytes; `otherwise` is what to do but to raise the limit."""
     return RecordError(
         f"{source.name}: the record {where} is longer than max_record_bytes={limit * source.unit_bytes};"
-        " correct the format's options, or raise Policies(max_record_bytes=...)"
+        f" {otherwise}, or raise Policies(max_record_bytes=...)"
     )

@@ -78,7 +78,8 @@ class MembersFormat(BaseFormat):
         for chunk in made:
             long = np.flatnonzero(chunk.ends - chunk.begins > most)
             if len(long):
-                raise too_long(source, f"that starts at byte {chunk.offset + int(chunk.starts[long[0]])}", most)
+                where = f"that starts at byte {chunk.offset + int(chunk.starts[long[0]])}"
+                raise too_long(source, where, most, self.too_long)
             yield chunk
 
     def _of_archive(self, source: ByteSource) -> Iterator[MemberChunk]:

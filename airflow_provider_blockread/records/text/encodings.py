@@ -72,7 +72,7 @@ class EncodedFormat(BaseFormat):
         """Take a format that is bound to the narrowed file, and its `finder`; without one, units must be bytes."""
         self.inner, self.transcoder, self._finder = inner, transcoder, finder
         self.name, self.unfinished, self.compression = inner.name, inner.unfinished, inner.compression
-        self.reads_empty = inner.reads_empty
+        self.reads_empty, self.too_long = inner.reads_empty, inner.too_long
         self.needs_scan, self.splittable, self.initial_state = inner.needs_scan, inner.splittable, inner.initial_state
         self._narrowing = narrowing
         self._unit = narrowing.unit

@@ -83,6 +83,7 @@ OPTIONS_SIDE: list[Entry] = [
         "or a sink with columns",
         "tests/options/test_merging.py::test_a_sink_without_columns_is_refused",
     ),
+    Remedy("options/read.py", "which are taken as", "tests/options/test_merging.py::test_no_merged_file_is_bad"),
     Remedy(
         "options/read.py",
         "that many files share",

@@ -75,6 +75,17 @@ def test_a_record_that_is_looked_for_is_found_when_the_policy_is_raised() -> Non
     assert first_start(ByteSource(file, max_record_bytes=200_000), fmt, 10, 0) == 200_001
 
 
+def test_a_file_that_is_one_record_has_no_better_options(desk: Desk) -> None:
+    """It is excluded, or read when the policy is raised."""
+    desk.put({"a.bin": b"x" * 3000, "b.bin": b"y"})
+    whole = ["--format", "whole_file", "--policy"]
+    message = desk.fails(*whole, "max_record_bytes=1000")
+    assert "max_record_bytes=1000; exclude the file with `blockread windows exclude" in message
+    assert "`, or raise Policies(max_record_bytes=...)" in message
+
+    assert len(desk.runs(*whole, "max_record_bytes=3000")) == 2
+
+
 def test_a_record_that_only_another_delimiter_ends_is_read_with_it(desk: Desk) -> None:
     """The other remedy for records that are too long: options that are those of the file."""
     desk.put({"a.txt": b"x;" * 2000})
