@@ -20,7 +20,6 @@ from airflow_provider_blockread.records.model import Mask, Offsets
 
 Fits = Callable[[object], bool]
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _NO_NUMBER = r"[:,\[\s](?:-?Inf|-NaN)[,\]}\s]"  # what Arrow's parser wrongly reads as a number
 _NAME_OF_NONE = re.compile(rb"-?Inf(?!inity)|-NaN")
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -28,7 +27,7 @@ _FEW = 100  # fields whose names are part of a pattern; with more of them, it ma
 _TOO_LARGE = {16: 65520, 32: 2**128 - 2**103, 64: 2**1024 - 2**970}  # infinite when rounded to a float of so many bits
 
 
-class _Named(float):
+class Named(float):
     """`NaN`, `Infinity` or `-Infinity` as literals, as opposed to a number that is too large."""
 
 
@@ -37,37 +36,36 @@ def object_check(schema: pa.Schema) -> Callable[[bytes], str | None]:
 
     Of a record that it cannot parse, the function returns an empty string.
     """
-    fields = [(field.name, str(field.type), _fits(field.type)) for field in schema]
+    fields = [(field.name, str(field.type), fits(field.type)) for field in schema]
 
     def check(record: bytes) -> str | None:
         try:
-            value = json.loads(record.decode(), parse_float=_number, parse_constant=_Named)
+            value = json.loads(record.decode(), parse_float=_number, parse_constant=Named)
         except (ValueError, RecursionError):
             return ""
-        for name, kind, fits in fields:
-            if not fits(value.get(name)):
+        for name, kind, may_be in fields:
+            if not may_be(value.get(name)):
                 return f"field {name!r} is not of type {kind}"
         return None
 
     return check
 
 
-def _fits(kind: pa.DataType) -> Fits:
+def fits(kind: pa.DataType) -> Fits:
+    """Return a function that returns whether a value that Python's parser reads may be of a type."""
     if pa.types.is_list(kind):
-        inner = _fits(kind.value_type)
+        inner = fits(kind.value_type)
         return lambda value: value is None or (isinstance(value, list) and all(map(inner, value)))
     if pa.types.is_struct(kind):
-        members = [(kind.field(i).name, _fits(kind.field(i).type)) for i in range(kind.num_fields)]
+        members = [(kind.field(i).name, fits(kind.field(i).type)) for i in range(kind.num_fields)]
         return lambda value: (
-            value is None or (isinstance(value, dict) and all(fits(value.get(name)) for name, fits in members))
+            value is None or (isinstance(value, dict) and all(may_be(value.get(name)) for name, may_be in members))
         )
     if pa.types.is_integer(kind):
         least, bound = 0, 2**kind.bit_width
         if pa.types.is_signed_integer(kind):
             least, bound = -bound // 2, bound // 2
         return lambda value: value is None or (type(value) is int and least <= value < bound)
-    if pa.types.is_temporal(kind):
-        return lambda value: value is None or (isinstance(value, str) and _DATE.match(value) is not None)
     if pa.types.is_floating(kind):
         return partial(_is_float, _TOO_LARGE[kind.bit_width])
     types = (bool,) if pa.types.is_boolean(kind) else (int, float, str) if pa.types.is_decimal(kind) else (str,)
@@ -84,7 +82,7 @@ def _number(text: str) -> float:
 
 def _is_float(too_large: int, value: object) -> bool:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return -too_large < value < too_large or isinstance(value, _Named)
+        return -too_large < value < too_large or isinstance(value, Named)
     return value is None
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -32,13 +32,15 @@ from airflow_provider_blockread.records.json.check import (
 )
 from airflow_provider_blockread.records.json.columns import ColumnReader, ReadRows
 from airflow_provider_blockread.records.json.objects import Objects, find_objects, not_objects
-from airflow_provider_blockread.records.json.parse import JsonParser, UnknownFieldError, named_row
+from airflow_provider_blockread.records.json.parse import JsonParser, UnknownFieldError, named_row, reason
+from airflow_provider_blockread.records.json.refusals import Refusals
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Offsets
 
 Reasons = dict[int, str]  # why a record, identified by its index in the chunk, is bad
 
 _INVALID_NUMBER = "a number must not be Inf, -Inf or -NaN: write Infinity, -Infinity or NaN"
 _FEW = 16  # objects are few where so many times as many records were read column by column
+_STOPS = 4  # at a bad object of a piece
 _NOTED_BYTES = 2**11  # of a piece in which some objects have other fields
 _PIECE_BYTES = 128 * 2**10  # of a chunk with bad records; most pieces have none
 
@@ -67,6 +69,7 @@ class JsonDecoder:
         self.schema = self._parser.schema
         self._columns = ColumnReader(self._parser.read_as, knows_all=notes)
         self._check = object_check(self.schema)
+        self._refusals = Refusals(self._parser)
         self._unlikely = unlikely_objects(self.schema)
         self._of_floats = columns_of_floats(self.schema)
         self._without_nulls = columns_without_nulls(self.schema)
@@ -156,8 +159,16 @@ class JsonDecoder:
         return [(objects.indices, table)]
 
     def _around_bad(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
-        """Yield the rows of the objects before, between and after those at which the parser stops."""
-        while len(objects):
+        """Yield the rows of the objects before, between and after those at which the parser stops.
+
+        Where it stops often, those that it must refuse are sought first.
+        """
+        for stops in count():
+            if stops == _STOPS:
+                self._seek_refused(chunk, objects, reasons)
+                objects = objects.without(reasons) if len(objects) else objects
+            if not len(objects):
+                return
             try:
                 yield from self._read(objects)
             except pa.ArrowInvalid as error:
@@ -171,6 +182,12 @@ class JsonDecoder:
             yield from self._around_bad(chunk, objects[:row], reasons)
             objects = objects[row + 1 :]
 
+    def _seek_refused(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> None:
+        for index in objects.indices.tolist():
+            refused = self._refusals.why(chunk.record(index))
+            if refused is not None:
+                reasons[index] = self._check(chunk.record(index)) or refused
+
     def _check_suspects(self, chunk: Chunk, objects: Objects, reasons: Reasons, *, few: bool) -> None:
         """Add to `reasons` why some of `objects` are bad, for errors of the parser that name no row."""
         values = objects.values()
@@ -179,7 +196,7 @@ class JsonDecoder:
         for index in suspects.tolist():
             why = self._check(chunk.record(index))
             if why == "":
-                why = self._why_refused(chunk.record(index)) if few else None
+                why = self._refusals.why(chunk.record(index)) if few else None
             reasons |= {} if why is None else {index: why}
 
     def _check_each(self, chunk: Chunk, suspects: list[int], reasons: Reasons) -> bool:
@@ -190,25 +207,19 @@ class JsonDecoder:
 
     def _why_bad(self, record: bytes) -> str | None:
         """Return why a record by itself is bad, or None where it is good."""
-        return self._check(record) or self._why_refused(record)
-
-    def _why_refused(self, record: bytes) -> str | None:
-        """Return why the parser refuses a record by itself, or None where it reads it."""
-        try:
-            self._parser.parse(pa.py_buffer(record), 1)
-        except pa.ArrowInvalid as error:
-            return _why(error)
-        return None
+        return self._check(record) or self._refusals.why(record)
 
     def _one_by_one(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
         """Yield the rows of `objects` that are good, after a check of each."""
         unread = []
         for index in objects.indices.tolist():
-            why = self._check(chunk.record(index))
-            if why == "":
-                unread.append(index)
+            record = chunk.record(index)
+            why = self._check(record)
+            refused = why or self._refusals.why(record)
+            if refused:
+                reasons[index] = refused
             elif why is not None:
-                reasons[index] = why
+                unread.append(index)
         objects = objects.without(reasons)
         places: Offsets = np.searchsorted(objects.indices, unread)
         borders = np.unique(np.concatenate([[0], places, places + 1, [len(objects)]]))
@@ -220,7 +231,7 @@ class JsonDecoder:
             yield from self._read(objects)
         except pa.ArrowInvalid as error:
             if len(objects) == 1:
-                reasons[int(objects.indices[0])] = _why(error)
+                reasons[int(objects.indices[0])] = reason(error)
                 return
             middle = len(objects) // 2
             yield from self._halved(objects[:middle], reasons)
@@ -243,7 +254,3 @@ def _in_order(tables: list[ReadRows]) -> ReadRows:
         return indices, table
     order = np.argsort(indices)
     return indices[order], table.combine_chunks().take(pa.array(order))
-
-
-def _why(error: pa.ArrowInvalid) -> str:
-    return str(error).removesuffix(" in row 0")

@@ -131,6 +131,11 @@ def named_row(error: pa.ArrowInvalid) -> int | None:
     return None if match is None else int(match[1])
 
 
+def reason(error: pa.ArrowInvalid) -> str:
+    """Return why the parser refuses a text of one row."""
+    return str(error).removesuffix(" in row 0")
+
+
 def _without(table: pa.Table, rows: Collection[int]) -> pa.Table:
     return table.take(_indices(np.delete(np.arange(table.num_rows), list(rows)))) if rows else table
 
