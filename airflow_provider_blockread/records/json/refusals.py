@@ -98,7 +98,8 @@ class Refusals:
         if error.msg == "Extra data":
             return self._form_of_two(before, behind)
         if error.msg.startswith("Unterminated"):
-            return None if _HALF.search(behind) else (error.msg, _shortened(before))
+            odd = _HALF.search(behind) or behind.endswith("\\")
+            return None if odd else (error.msg, _shortened(before))
         if "Inf" in behind[:4] or "NaN" in behind[:4]:  # what Arrow may read
             return None
         needed = 6 if "escape" in error.msg else 3 if before[-1:].isdigit() else 1

@@ -40,7 +40,7 @@ RECORDS_SIDE: list[Entry] = [
     ),
     Remedy(
         "records/csv/decode.py",
-        "where the schema has",
+        "where the schema has {}; correct",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
