@@ -147,9 +147,10 @@ class Csv(FormatOption):
                 msg = f"csv: {what} must not be a newline; choose another character"
                 raise OptionsError(msg)
             if mark in marks:
+                doubled = ", as doubled quotes are always read" if (marks[mark], what) == ("quote", "escape") else ""
                 msg = (
                     f"csv: {marks[mark]} and {what} must not be the same byte {value!r}; choose another {what}, or none"
-                    f" with {what}=None"
+                    f" with {what}=None{doubled}"
                 )
                 raise OptionsError(msg)
             marks[mark] = what

@@ -19,6 +19,7 @@ _CSV = ["--format", "csv", "--schema", "a long, b string"]
         (["--format-option", "encoding=klingon"], "unknown encoding 'klingon'; use utf-8, binary, utf-16"),
         (["--format-option", "compression=rar"], "compression must be one of auto, none, gzip"),
         (["--format", "csv", "--format-option", 'delimiter="'], "delimiter and quote must not be the same byte"),
+        (["--format", "csv", "--format-option", 'escape="'], "with escape=None, as doubled quotes are always read"),
         (["--format", "csv", "--format-option", "delimiter=||"], "delimiter must be a single byte"),
         (
             ["--format", "csv", "--format-option", "quotes='"],

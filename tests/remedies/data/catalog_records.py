@@ -30,6 +30,11 @@ RECORDS_SIDE: list[Entry] = [
     ),
     Remedy(
         "records/csv/format.py",
+        "holds a NUL byte",
+        f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
+    ),
+    Remedy(
+        "records/csv/format.py",
         "cannot be read (",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
@@ -40,7 +45,7 @@ RECORDS_SIDE: list[Entry] = [
     ),
     Remedy(
         "records/csv/decode.py",
-        "where the schema has {}; correct",
+        "; correct the schema",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
