@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import click
 
 from airflow_provider_blockread.cli.options.shared import (
+    COUNT,
     json_option,
     ledger_text,
     open_environment,
@@ -42,7 +43,7 @@ def files() -> None:
 @files.command("list")
 @click.argument("feed", callback=ledger_text)
 @click.option("--file-state", type=click.Choice(FILE_STATES), help="Only files in this state.")
-@click.option("--limit", default=100, show_default=True, type=click.IntRange(min=1))
+@click.option("--limit", default=100, show_default=True, type=COUNT)
 @state_option
 @json_option
 def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ import click
 from airflow_provider_blockread.cli.options.shared import json_option
 from airflow_provider_blockread.cli.terminal.printing import print_json, print_table
 from airflow_provider_blockread.errors import SourceError, shell_word
-from airflow_provider_blockread.options import Members
+from airflow_provider_blockread.options import Members, nanoseconds
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.records.format import PARQUET, codec_of
 from airflow_provider_blockread.records.io.seek_table import FrameSource
@@ -231,8 +231,23 @@ def _place(target: Path, name: str, below: str, merged: str) -> str:
     return place
 
 
+def _create(place: Path, member: Member, content: bytes) -> None:
+    """Write a file under another name and rename it, so that what has its name is whole."""
+    part = place.with_name(f".blockread-{os.getpid()}")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as file:
+            file.write(content)
+        if member.modified is not None:
+            modified = nanoseconds(member.modified)
+            os.utime(part, ns=(modified, modified))
+        part.rename(place)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
 def _write(target: Path, path: str, member: Member, content: bytes) -> None:
-    """Write a file below the target, and nowhere else: no link leads out of it."""
+    """Write a file below the target, and nowhere else: no link leads out of it. One that is there already may stay."""
     *folders, last = path.split("/")
     place = target
     try:
@@ -243,10 +258,10 @@ def _write(target: Path, path: str, member: Member, content: bytes) -> None:
                 raise FileExistsError(place)
             place.mkdir(exist_ok=True)
         place /= last
-        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as file:
-            file.write(content)
-        if member.modified is not None:
-            os.utime(place, (member.modified.timestamp(), member.modified.timestamp()))
+        if not os.path.lexists(place):
+            _create(place, member, content)
+        elif place.is_symlink() or not place.is_file() or place.read_bytes() != content:
+            raise FileExistsError(place)
     except OSError as error:
         why = "something is there" if isinstance(error, FileExistsError) else error.strerror
         msg = f"{place} cannot be written ({why}); choose an empty folder on a disk with room"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import click
@@ -21,6 +21,7 @@ from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json
 from airflow_provider_blockread.cli.upkeep import Confirmed, confirmed_options
 from airflow_provider_blockread.errors import StateError, shell_word
+from airflow_provider_blockread.options import parse_time
 from airflow_provider_blockread.options.upkeep import FILE_STATUSES
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.intent import Intent
@@ -34,7 +35,9 @@ from airflow_provider_blockread.steps.upkeep.rebuilding import (
     rebuild,
 )
 
-_TIME = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"])
+
+def _time(_context: click.Context, _parameter: click.Parameter, value: str | None) -> datetime | None:
+    return None if value is None else parse_time(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,12 +93,11 @@ class RebuildOptions(Confirmed, OnSpark):
             raise StateError(msg)
 
     def _range(self) -> WindowRange:
-        since, until = (time and time.replace(tzinfo=UTC) for time in (self.since, self.until))
         return WindowRange(
             window=self.window,
             feed=self.feed,
-            since=since,
-            until=until,
+            since=self.since,
+            until=self.until,
             first_key=self.first_key,
             last_key=self.last_key,
         )
@@ -115,8 +117,8 @@ range_options = option_group(
     click.option("--restart", is_flag=True, help="Start over instead of resuming an unfinished identical command."),
     click.option("--to", "last_key", metavar="KEY", help="Windows up to this key."),
     click.option("--from", "first_key", metavar="KEY", help="Windows from this key on, in lexical order."),
-    click.option("--until", type=_TIME, help="Windows planned before this time (UTC)."),
-    click.option("--since", type=_TIME, help="Windows planned at this time (UTC) or later."),
+    click.option("--until", metavar="TIME", callback=_time, help="Windows planned before this time (UTC)."),
+    click.option("--since", metavar="TIME", callback=_time, help="Windows planned at this time (UTC) or later."),
     window_feed_option,
     confirmed_options,
 )

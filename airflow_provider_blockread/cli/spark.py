@@ -41,6 +41,7 @@ _QUICK_START = "-XX:TieredStopAtLevel=1"
 _JAVA_OPTIONS = "SPARK_SUBMIT_OPTS"
 # Py4J's first line only names a call; the Java exception follows it.
 _CAUSE = re.compile(r"^: [\w.$]+: (.+)", re.MULTILINE)
+_USER_INFO = re.compile(r"://[^/\s]*@")
 _FIRST_LINE = re.compile(r"(.*)")
 
 
@@ -131,14 +132,16 @@ class InProcessSpark:
         try:
             with _java_options(java):
                 context = start_context(self._master, conf, defaults, readers=readers)
+            for file in (write_bundle(str(folder)), *self._py_files):
+                context.addPyFile(file)
         except Exception as error:
             text = str(error).strip()
             reason = _CAUSE.search(text) or _FIRST_LINE.match(text)
             said = reason[1].rstrip(".") if reason else type(error).__name__
-            msg = f"Spark did not start on {self._master}: {said}; check --master and that Java 17+ is there"
+            master, said = (_USER_INFO.sub("://", text) for text in (self._master, said))
+            files = ", --py-file" if self._py_files else ""
+            msg = f"Spark did not start on {master}: {said}; check --master{files} and that Java 17+ is there"
             raise SparkJobError(msg) from error
-        for file in (write_bundle(str(folder)), *self._py_files):
-            context.addPyFile(file)
         return RddEngine(context)
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+from contextlib import suppress
+
 import click
 
 from airflow_provider_blockread.cli.options.shared import open_environment, state_option
+from airflow_provider_blockread.cli.terminal.interrupts import Interrupted
 from airflow_provider_blockread.cli.terminal.printing import say
+from airflow_provider_blockread.errors import OptionsError
 
 HOST = "127.0.0.1"
 
@@ -20,8 +25,22 @@ def ui(port: int, state: str | None) -> None:
     from airflow_provider_blockread.pages.serving import loopback_app  # noqa: PLC0415 - as above
 
     env = open_environment(state, quiet=True)
+    listening = _listen(port)
     config = uvicorn.Config(loopback_app(env), host=HOST, port=port, log_level="warning", server_header=False)
-    with config.bind_socket() as listening:
+    with listening:
         listening.listen(config.backlog)  # whoever reads the line below may connect at once
         say(f"Pages of ledger {env.ledger.name} on http://{HOST}:{listening.getsockname()[1]}/ until Ctrl-C")
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(Interrupted):  # the documented end
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listen(port: int) -> socket.socket:
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+    except OSError as error:
+        listening.close()
+        msg = f"port {port} cannot be used ({error.strerror}); give another --port, or 0 for a free one"
+        raise OptionsError(msg) from error
+    return listening

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,8 @@ from airflow_provider_blockread.cli.options.shared import (
     window_feed_option,
 )
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
-from airflow_provider_blockread.cli.terminal.printing import print_json, terminal
+from airflow_provider_blockread.cli.terminal.printing import print_json, say, terminal
+from airflow_provider_blockread.ledger.owners import user
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
@@ -49,7 +50,12 @@ class Confirmed:
         if self.dry_run:
             return False
         if not (self.yes or intent.is_empty):
-            click.confirm(f"{intent.action}?", abort=True, err=True)
+            try:
+                click.confirm(f"{intent.action}?", abort=True, err=True)
+            except click.Abort:
+                if not sys.stdin.isatty():
+                    say("nobody was there to answer: give --yes to go on without a question", err=True)
+                raise
         return True
 
     def carry_out(self, intent: Intent, act: Callable[[], Any]) -> None:
@@ -125,4 +131,4 @@ def exclude_from_window(
     env = open_environment(given.state)
     found, file = get_window(env.ledger, window, feed), env.stores.canonical(path)
     intent = propose_excluding(env, found, file, reason=reason)
-    given.carry_out(intent, lambda: exclude(env, found, file, reason=reason, who=getpass.getuser()))
+    given.carry_out(intent, lambda: exclude(env, found, file, reason=reason, who=user()))

@@ -69,6 +69,11 @@ def _check_file(url: URL) -> None:
     if url.database in {None, "", ":memory:"}:
         msg = "a ledger in memory would be gone with its process; name a file: sqlite:////folder/file.db"
         raise OptionsError(msg)
+    try:
+        url.get_dialect()().create_connect_args(url)
+    except ValueError as error:
+        msg = f"the ledger's URL has a parameter of another type ({error}); correct it, or leave it out"
+        raise OptionsError(msg) from error
 
 
 def file_of(url: URL) -> Path | None:

@@ -9,6 +9,7 @@ An owner with another form of name, or in another place, counts as alive until i
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 from datetime import datetime, timedelta
@@ -23,6 +24,14 @@ STALE_S = 120.0
 _PROCESS = re.compile(r"/(?P<pid>[1-9]\d{0,8})/(?P<place>[0-9a-f]{12})-(?P<began>\d+)$")
 _PLACE_DIGITS = 12
 _BEGAN = 19  # the field of a process's statistics with its start time, counted after its state
+
+
+def user() -> str:
+    """Return the name of the user who runs this process, or its number where the system has no name for it."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # as in a container that runs with any uid
+        return f"uid-{os.getuid()}"
 
 
 def process_owner(name: str) -> str:

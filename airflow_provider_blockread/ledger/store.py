@@ -276,6 +276,9 @@ class Ledger:
                 what = self._needs_upgrade(f"lacks a table ({reason})")
                 msg = f"{what}; if it is already at the newest revision, restore it from a backup"
                 raise LedgerSchemaError(msg) from error
+            if "invalid connection option" in reason:  # as libpq says
+                msg = f"ledger {self.name}: {reason}; correct the parameters of its URL"
+                raise OptionsError(msg) from error
             # Errors of other classes, about statements, data or internals, are bugs in this package.
             outside = isinstance(error, (exc.OperationalError, exc.InterfaceError)) or type(error) is exc.DatabaseError
             if not outside and state not in OF_THE_SERVER:

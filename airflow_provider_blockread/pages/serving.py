@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Collection
 
 from starlette.applications import Starlette
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 
+from airflow_provider_blockread.ledger.owners import user
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
 from airflow_provider_blockread.steps.model import Environment
@@ -25,7 +25,7 @@ class Everything:
     @property
     def name(self) -> str:
         """The name of the person who runs this process."""
-        return getpass.getuser()
+        return user()
 
     def seen_among(self, feeds: Collection[FeedRef]) -> list[FeedRef]:
         """Return all of them."""

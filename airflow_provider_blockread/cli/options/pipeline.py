@@ -8,8 +8,9 @@ from typing import Literal
 
 import click
 
-from airflow_provider_blockread.cli.options.selecting import Selecting, selecting_options
+from airflow_provider_blockread.cli.options.selecting import Selecting, limit_options, selecting_options
 from airflow_provider_blockread.cli.options.shared import (
+    COUNT,
     C,
     choice,
     format_options,
@@ -25,6 +26,7 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.noop import key_of_run
+from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.options import (
     SINKS,
     ArrowFunction,
@@ -42,6 +44,7 @@ from airflow_provider_blockread.options import (
 )
 from airflow_provider_blockread.steps import Environment, PlanRequest
 
+_YEAR_MINUTES = 366 * 24 * 60
 _SINK_KEYS = {"compression": "compression", "file_bytes": "target_size"}
 
 
@@ -60,8 +63,11 @@ class WindowOptions(Sourcing, Selecting):
         """Return what to plan, in one block group, since this process runs a single Spark application."""
         key = self.window if self.window is not None else self.interval_key
         this_run = f"run {env.ledger.now():%Y-%m-%dT%H:%M:%S.%fZ}"
+        feed = self.feed_name(env, self.feed)
+        if self.window is not None:
+            _require_no_id(env, feed, self.window)
         return PlanRequest(
-            feed=self.feed_name(env, self.feed),
+            feed=feed,
             key=this_run if key is None else key_of_run(env.ledger, key, this_run),
             source=self.file_source(),
             files=None if self.files_from is None else FileList(self.files_from),
@@ -157,12 +163,18 @@ class ReadOptions(WriteOptions):
         return AsRead() if self.sql is None else Sql(self.sql, scope=self.scope)
 
 
+def _require_no_id(env: Environment, feed: str, key: str) -> None:
+    for row in list_windows(env.ledger, feed, window=key):
+        msg = f"--window {key} is the id of the window {row.window.key!r}, and this command takes keys; give that key"
+        raise OptionsError(msg)
+
+
 _window = option_group(
     json_option,
     click.option(
         "--window", metavar="KEY", callback=ledger_text, help="Key of the window; the same key is the same window."
     ),
-    click.option("--max-readers", type=click.IntRange(min=1), help="Most Spark tasks that read a window at once."),
+    click.option("--max-readers", type=COUNT, help="Most Spark tasks that read a window at once."),
 )
 _source = option_group(
     click.option(
@@ -175,20 +187,21 @@ _source = option_group(
 )
 
 #: The source and the options of every command that plans a window.
-window_options = option_group(_window, state_option, name_option, selecting_options, _source)
+window_options = option_group(_window, state_option, name_option, limit_options, selecting_options, _source)
 
 #: The source and the options shared by `plan` and `run`.
 pipeline_options = option_group(
     _window,
     click.option(
         "--target-minutes",
-        type=click.FloatRange(min=0, min_open=True),
+        type=click.FloatRange(min=0, max=_YEAR_MINUTES, min_open=True),
         help="Choose the number of such tasks, so that reading the window takes no longer.",
     ),
-    click.option("--min-readers", type=click.IntRange(min=1), default=1, help="Least tasks for --target-minutes."),
+    click.option("--min-readers", type=COUNT, default=1, help="Least tasks for --target-minutes."),
     click.option("--block-size", default="64MiB", show_default=True, help="Bytes, or auto: chosen for each file."),
     state_option,
     name_option,
+    limit_options,
     selecting_options,
     format_options,
     _source,

@@ -9,7 +9,7 @@ from typing import Literal
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import C, choice, option_group
+from airflow_provider_blockread.cli.options.shared import COUNT, C, choice, option_group
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import Limits, Selection, nanoseconds, parse_size, parse_time, utc_text
 from airflow_provider_blockread.options.values import choices_of
@@ -24,9 +24,9 @@ class Selecting:
     late: Literal["next", "reopen", "report"]
     start_from: str | None
     max_age: str | None
-    max_files: int | None
-    max_bytes: str | None
-    max_blocks: int | None
+    max_files: int | None = None
+    max_bytes: str | None = None
+    max_blocks: int | None = None
     on_modified: Literal["ignore", "add", "fail"]
     on_untimed: Literal["ignore", "fail"]
 
@@ -83,13 +83,17 @@ def _words(option: str, text: str) -> Callable[[C], C]:
     return choice(f"--{option.replace('_', '-')}", choices_of(Selection, option), text)
 
 
-#: The options of `Selecting`.
+#: The options of `Selecting` that limit a window.
+limit_options = option_group(
+    click.option("--max-blocks", type=COUNT, help="Most blocks of a window."),
+    click.option("--max-bytes", metavar="SIZE", help="Most bytes of a window, such as 10GiB."),
+    click.option("--max-files", type=COUNT, help="Most files of a window."),
+)
+
+#: The other options of `Selecting`.
 selecting_options = option_group(
     _words("on_untimed", "Files without a time, where one is needed."),
     _words("on_modified", "New versions of files already taken."),
-    click.option("--max-blocks", type=click.IntRange(min=1), help="Most blocks of a window."),
-    click.option("--max-bytes", metavar="SIZE", help="Most bytes of a window, such as 10GiB."),
-    click.option("--max-files", type=click.IntRange(min=1), help="Most files of a window."),
     click.option("--max-age", metavar="DURATION", help="Leave out files older than this, such as 36h or 7d."),
     click.option("--start-from", metavar="TIME", help="Leave out files older than this time."),
     _words("late", "Files that arrive after their interval was planned."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import getpass
 import os
 import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from click.core import ParameterSource
 from airflow_provider_blockread.cli.terminal.printing import terminal
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.noop import is_noop, noop_ledger
-from airflow_provider_blockread.ledger.owners import process_owner
+from airflow_provider_blockread.ledger.owners import process_owner, user
 from airflow_provider_blockread.ledger.store import Ledger, default_url
 from airflow_provider_blockread.options import FORMATS, FormatOption, parse
 from airflow_provider_blockread.spark.private_folder import private_folder
@@ -25,6 +24,8 @@ from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.storage.stores import Stores
 
 C = TypeVar("C", bound=Callable[..., Any])
+#: A number of files, rows or tasks.
+COUNT = click.IntRange(1, 2**31 - 1)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -165,10 +166,17 @@ def open_ledger(state: str | None) -> Ledger:
     if is_noop(state):
         ledger = noop_ledger(command.with_resource(private_folder()), "this")
     else:
-        home = Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser()
-        ledger = Ledger(state or default_url(str(home)))
+        ledger = Ledger(state or default_url(_home()))
     command.call_on_close(ledger.close)
     return ledger
+
+
+def _home() -> str:
+    try:
+        return str(Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser())
+    except RuntimeError as error:
+        msg = "the ledger is in AIRFLOW_HOME, which is not set, and this user has no home; set it, or give --state"
+        raise OptionsError(msg) from error
 
 
 def open_environment(state: str | None, *, quiet: bool = False, create: bool = False) -> Environment:
@@ -189,4 +197,4 @@ def open_environment(state: str | None, *, quiet: bool = False, create: bool = F
 
 def owner() -> str:
     """Return the name of this process in the ledger."""
-    return process_owner(f"cli/{getpass.getuser()}@{socket.gethostname()}")
+    return process_owner(f"cli/{user()}@{socket.gethostname()}")

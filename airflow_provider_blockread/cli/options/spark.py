@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
 from airflow_provider_blockread.cli.options.shared import option_group, parse_pairs
 from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.cli.terminal.printing import terminal
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.session import Server
 from airflow_provider_blockread.spark.installed import require_pyspark
@@ -30,11 +32,15 @@ class OnSpark:
     py_file: tuple[str, ...] = ()
 
     def check_spark(self) -> None:
-        """Refuse options that contradict each other, and a missing Java, before anything is planned.
+        """Refuse options that contradict each other, and missing files or a missing Java, before anything is planned.
 
         Raises:
             OptionsError: naming what to change.
         """
+        missing = [file for file in self.py_file if "://" not in file and not Path(file).exists()]
+        if missing:
+            msg = f"--py-file {missing[0]} does not exist; correct its path"
+            raise OptionsError(msg)
         if self._job().remote is None:
             require_java(os.environ)
             require_pyspark(os.environ)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import re
@@ -16,8 +18,8 @@ from rich.table import Table
 from airflow_provider_blockread.errors import printable
 from airflow_provider_blockread.observer import LOG_S, LogObserver, Observer
 
-_UNBOUNDED = 10_000  # characters; a pipe has no width
-_NARROWEST = 9  # characters that a column keeps on a narrow terminal
+_STDOUT = 1
+_UNBOUNDED = 100_000  # characters
 _NUMBER = re.compile(r"-|[\d,]+(/[\d,]+)?")
 
 
@@ -36,7 +38,7 @@ def terminal(*, quiet: bool = False, err: bool = True) -> Observer:
 
 def say(line: str = "", *, err: bool = False) -> None:
     """Print a line, with unprintable characters escaped."""
-    click.echo(printable(line), err=err)
+    _echo(printable(line), err=err)
 
 
 def say_lines(text: str) -> None:
@@ -49,7 +51,23 @@ def say_lines(text: str) -> None:
 def print_json(data: object) -> None:
     """Print one JSON document, with unprintable characters escaped."""
     text = json.dumps(data, ensure_ascii=False, default=str)
-    click.echo(printable(text, _json_escape))
+    _echo(printable(text, _json_escape))
+
+
+def _echo(text: str, *, nl: bool = True, err: bool = False) -> None:
+    """Print text.
+
+    Raises:
+        ClickException: when the output cannot be written, as on a full disk.
+    """
+    try:
+        click.echo(text, nl=nl, err=err)
+    except OSError as error:
+        if err or error.errno == errno.EPIPE:  # the reader has had enough, which click knows
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)  # Python flushes it once more
+        msg = f"the output cannot be written ({error.strerror}); make room, or write it elsewhere"
+        raise click.ClickException(msg) from error
 
 
 def _json_escape(character: str) -> str:
@@ -58,20 +76,20 @@ def _json_escape(character: str) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a table with numbers aligned right. On a terminal, wide columns are truncated, except for window ids."""
+    """Print a table with numbers aligned right; nothing is cut, so that a narrow terminal wraps its lines."""
     columns = [printable(name) for name in columns]
     cells = [[_cell(value) for value in row] for row in rows]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(columns):
         number = bool(cells) and all(_NUMBER.fullmatch(row[i]) for row in cells)
-        longest = max(len(text) for text in (name, *(row[i] for row in cells)))
-        least = longest if name == "window" else min(longest, _NARROWEST)
         justify: Literal["left", "right"] = "right" if number else "left"
-        table.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", min_width=least)
+        table.add_column(name, justify=justify, no_wrap=True)
     for row in cells:
         table.add_row(*row)
-    fits = sys.stdout.isatty() or "COLUMNS" in os.environ
-    Console(highlight=False, markup=False, emoji=False, width=None if fits else _UNBOUNDED).print(table)
+    text = io.StringIO()  # rich itself would not report an output that is closed or full
+    styled = bool(sys.stdout and sys.stdout.isatty())
+    Console(file=text, force_terminal=styled, highlight=False, markup=False, emoji=False, width=_UNBOUNDED).print(table)
+    _echo(text.getvalue(), nl=False)
 
 
 def print_facts(facts: Mapping[str, object]) -> None:

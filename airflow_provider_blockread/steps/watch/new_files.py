@@ -13,7 +13,7 @@ from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.unread import unread_files
 from airflow_provider_blockread.ledger.windows.planning import find_window
 from airflow_provider_blockread.options import FileSource, Selection, moment, utc_text
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage.listing.files import list_files
@@ -65,7 +65,7 @@ class FilesFound(AsJson):
 
     def __str__(self) -> str:
         oldest = f", the oldest of {self.oldest}" if self.oldest else ""
-        return f"feed {self.feed}: {self.files:,} new files, {format_bytes(self.bytes)}{oldest}"
+        return f"feed {self.feed}: {plural(self.files, 'new file')}, {format_bytes(self.bytes)}{oldest}"
 
 
 def find_new_files(env: Environment, query: NewFilesQuery) -> FilesFound:

@@ -11,6 +11,7 @@ _NAMES = "it names the feed and window in front of another error, whose remedy h
 
 _MEMBERS = "tests/merging/test_members.py"
 _TWICE = "tests/cli/options/test_contradictions.py"
+_REFUSED = "tests/cli/options/test_refusals.py"
 _OWN = "tests/airflow/runs/test_own_windows.py"
 CATALOG: list[Entry] = [
     Remedy("operators/base.py", "must be a", f"{_OWN}::test_what_is_no_option_is_refused_where_the_dag_is_parsed"),
@@ -61,6 +62,13 @@ CATALOG: list[Entry] = [
     Remedy(
         "cli/options/shared.py", "is not UTF-8", "tests/cli/test_bad_input.py::test_names_that_are_no_text_are_refused"
     ),
+    Remedy("cli/options/spark.py", "--py-file", f"{_REFUSED}::test_a_module_that_is_not_there"),
+    Remedy("cli/options/pipeline.py", "takes keys", f"{_REFUSED}::test_a_key_that_is_the_id_of_a_window"),
+    Remedy("cli/options/shared.py", "has no home", f"{_REFUSED}::test_a_user_without_name_or_home"),
+    Remedy("cli/ui.py", "another --port", f"{_REFUSED}::test_a_port_that_is_in_use"),
+    Remedy("ledger/address.py", "parameter of another type", f"{_REFUSED}::test_parameters_of_a_ledger"),
+    Remedy("ledger/store.py", "correct the parameters", f"{_REFUSED}::test_parameters_of_a_ledger"),
+    Explained("cli/terminal/printing.py", "make room", "a disk with room is one that nearly every test writes to"),
     Remedy("cli/options/shared.py", "is blank", f"{_TWICE}::test_blank_text_is_refused"),
     Remedy("cli/options/shared.py", "given twice", f"{_TWICE}::test_contradictions_are_refused"),
     Remedy("cli/options/shared.py", "set the same", f"{_TWICE}::test_contradictions_are_refused"),
