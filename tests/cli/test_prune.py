@@ -29,12 +29,38 @@ def windows(place: Place) -> Place:
 def test_pruning_is_shown_before_it_is_done(windows: Place) -> None:
     """A dry run and an unanswered call change nothing; `--yes` prunes once."""
     preview = windows.json(*OLD, "--dry-run")
-    assert (preview["action"], preview["pruned"], preview["files"]) == ("prune", 1, 2)
+    assert (preview["action"], preview["pruned"], preview["files"], preview["listings"]) == ("prune", 1, 2, 1)
     assert "its detail goes; of 2 files only the identity stays" in windows.call(*OLD, "--dry-run").stdout
     assert windows.call(*OLD).exit_code == 1
 
     assert windows.json(*OLD, "--yes") == {"windows": 1, "files": 2, "leftovers": 0, "listings": 1}
     assert "prune: nothing to do" in windows.call(*OLD, "--yes").output
+
+
+def test_old_listings_are_dropped_after_confirmation(place: Place) -> None:
+    """Also where no window is old: the dry run names them, and without an answer they stay."""
+    pipe = Pipe(folder=place.folder, submitter=ReadHere(), time=datetime(2020, 1, 1, tzinfo=UTC))
+    for key in ("first", "second", "third"):
+        pipe.plan(key)  # finds no file
+    pipe.close()
+
+    assert place.json(*OLD, "--dry-run")["listings"] == 2
+    for more in (["--dry-run"], []):
+        shown = place.call(*OLD, *more).output
+        assert "2 old listings to drop. What is published stays" in shown
+        assert "nothing to do" not in shown
+    assert place.json(*OLD, "--yes")["listings"] == 2
+    assert place.call(*OLD).output.splitlines()[0] == "prune: nothing to do"
+
+
+def test_files_that_were_excluded_by_hand_are_counted(windows: Place) -> None:
+    """What is proposed is what is done, also where a window holds more files than it reads."""
+    windows.json("windows", "exclude", "new", f"file://{windows.source}/c.txt", "--reason", "poison", "--yes")
+    windows.json("windows", "abandon", "new", "--yes")
+    everything = ["prune", "--older-than", "0", "--keep", "0"]
+    preview, done = windows.json(*everything, "--dry-run"), windows.json(*everything, "--yes")
+
+    assert (preview["pruned"], preview["files"]) == (done["windows"], done["files"]) == (2, 3)
 
 
 def test_lists_tell_what_was_pruned(windows: Place) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select
 
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
@@ -36,8 +36,8 @@ _FEW_STRETCHES = 1000
 _FILES_A_STRETCH = 4  # a quarter of what a listing makes of them
 _TAKEN_COLUMNS = ("feed_id", "path_digest", "version_digest", "state")
 _HAS_GROUPS = exists().where(groups.c.window_id == windows.c.id)
-_GONE_BACK = exists().where(withdrawals.c.window_id == windows.c.id, withdrawals.c.files == "pending")
-_KEPT = case((_GONE_BACK, 0), else_=windows.c.files).label("kept")
+_TAKEN = files.c.state.in_(TAKEN_STATES)  # of which only the identity stays
+_KEPT = select(func.count()).where(files.c.window_id == windows.c.id, _TAKEN).scalar_subquery().label("kept")
 _HALF_PRUNED = and_(windows.c.pruned_at.is_not(None), _HAS_GROUPS)
 
 
@@ -56,7 +56,8 @@ class Prunable:
 
     windows: int
     files: int
-    first: tuple[Window, ...]  # the oldest of them; without files if these have gone back to the feed
+    first: tuple[Window, ...]  # the oldest of them, with the number of files that they would lose
+    listings: int  # to which no file refers then
 
 
 def prunable(ledger: Ledger, bound: Bound, *, limit: int) -> Prunable:
@@ -67,7 +68,8 @@ def prunable(ledger: Ledger, bound: Bound, *, limit: int) -> Prunable:
         count, total = connection.execute(select(func.count(), func.sum(chosen.c.kept)).select_from(chosen)).one()
         first = old.order_by(windows.c.created_at, windows.c.id).limit(limit)
         found = tuple(replace(window_from(row), files=row.kept) for row in connection.execute(first))
-    return Prunable(windows=int(count), files=int(total or 0), first=found)
+        listed = len(_old_listings(connection, bound, without=_old(bound).with_only_columns(windows.c.id)))
+    return Prunable(windows=int(count), files=int(total or 0), first=found, listings=listed)
 
 
 def old_windows(ledger: Ledger, bound: Bound) -> Iterator[Window]:
@@ -158,16 +160,24 @@ def restore_plan(ledger: Ledger, window_id: str, planned: Iterable[BlockGroup]) 
 
 def drop_listings(ledger: Ledger, bound: Bound) -> int:
     """Delete old listings to which no remaining file refers, and return how many; each feed's newest one is kept."""
-    of_feed = select(feeds.c.id) if bound.feed is None else select(feeds.c.id).where(feeds.c.name == bound.feed)
-    newest = select(func.max(listings.c.id)).group_by(listings.c.feed_id)
-    old = select(listings.c.id).where(listings.c.started_at < bound.before, listings.c.feed_id.in_(of_feed))
     with ledger.reading() as connection:
-        used = set(connection.scalars(select(files.c.first_listing).distinct()))
-        ids = [number for number in connection.scalars(old.where(listings.c.id.not_in(newest))) if number not in used]
+        ids = _old_listings(connection, bound)
     for batch in batched(ids, BATCH_FILES):
         with ledger.writing() as connection:
             connection.execute(listings.delete().where(listings.c.id.in_(batch)))
     return len(ids)
+
+
+def _old_listings(connection: Connection, bound: Bound, *, without: Select[Any] | None = None) -> list[int]:
+    """Return the listings that may go now, or once the windows `without` are pruned."""
+    of_feed = select(feeds.c.id) if bound.feed is None else select(feeds.c.id).where(feeds.c.name == bound.feed)
+    newest = select(func.max(listings.c.id)).group_by(listings.c.feed_id)
+    old = select(listings.c.id).where(listings.c.started_at < bound.before, listings.c.feed_id.in_(of_feed))
+    refers = select(files.c.first_listing).distinct()
+    if without is not None:
+        refers = refers.where(or_(files.c.window_id.is_(None), ~_TAKEN, files.c.window_id.not_in(without)))
+    used = set(connection.scalars(refers))
+    return [number for number in connection.scalars(old.where(listings.c.id.not_in(newest))) if number not in used]
 
 
 def drop_stretches(ledger: Ledger) -> int:
@@ -246,7 +256,7 @@ def _drop_some(ledger: Ledger, window_id: str, key: Any, which: ColumnElement[bo
 
 def _move_files(ledger: Ledger, window_id: str, *, keep_cleanings: bool) -> int:
     """Turn some of the window's files into identities, and return how many."""
-    taken = (files.c.window_id == window_id, files.c.state.in_(TAKEN_STATES))
+    taken = (files.c.window_id == window_id, _TAKEN)
     with ledger.writing() as connection:
         lock_feed_of(connection, window_id)  # so that a listing sees each file in one of the tables
         if not _is_being_pruned(connection, window_id):

@@ -74,6 +74,12 @@ class PruneIntent(Intent):
     pruned: int  # windows
     files: int
     leftovers: int  # folders
+    listings: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be done."""
+        return not (self.pruned or self.leftovers or self.listings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,20 +117,21 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
         leftovers += 1
         if len(intents) < _SHOWN:
             intents.append(window_intent(window, "the folder of a plan that was not completed is removed"))
-    manifests = "manifests stay, so that they can be rebuilt" if request.keep_manifests else "they cannot be rebuilt"
+    rebuilt = "pruned windows can be rebuilt" if request.keep_manifests else "pruned windows cannot be rebuilt"
     note = (
         f"{plural(found.windows, 'window')} with {plural(found.files, 'file')} to prune,"
-        f" {plural(leftovers, 'leftover folder')} to clear."
-        f" What is published stays; no file is taken twice; of the pruned windows {manifests}."
+        f" {plural(leftovers, 'leftover folder')} to clear, {plural(found.listings, 'old listing')} to drop."
+        f" What is published stays; no file is taken twice; {rebuilt}."
     )
     return PruneIntent(
         action="prune",
         windows=tuple(intents),
-        notes=(note,),
+        notes=(note,) if found.windows or leftovers or found.listings else (),
         warnings=tuple(unreached.lines()),
         pruned=found.windows,
         files=found.files,
         leftovers=leftovers,
+        listings=found.listings,
     )
 
 
