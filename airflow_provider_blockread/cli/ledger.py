@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import click
 
 from airflow_provider_blockread.cli.options.shared import (
@@ -14,7 +12,7 @@ from airflow_provider_blockread.cli.options.shared import (
     open_ledger,
     state_option,
 )
-from airflow_provider_blockread.cli.terminal.printing import print_json, print_table, say
+from airflow_provider_blockread.cli.terminal.printing import cut_off, print_json, print_table, say
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
 from airflow_provider_blockread.ledger.windows.queries import FileRow, feed_counts, list_files
@@ -50,7 +48,7 @@ def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, a
     """List the file versions of FEED."""
     env = open_environment(state)
     require_feed(env.ledger, feed)
-    rows: Iterator[FileRow] = list_files(env.ledger, feed, state=file_state, limit=limit)
+    rows = cut_off(list_files(env.ledger, feed, state=file_state, limit=limit + 1), limit)
     if as_json:
         print_json([_file_json(row) for row in rows])
         return

@@ -19,7 +19,14 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
-from airflow_provider_blockread.cli.terminal.printing import print_facts, print_json, print_table, say, say_lines
+from airflow_provider_blockread.cli.terminal.printing import (
+    cut_off,
+    print_facts,
+    print_json,
+    print_table,
+    say,
+    say_lines,
+)
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.overview.runs import viewed_groups
@@ -62,7 +69,7 @@ def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> 
     env = open_environment(state)
     if feed is not None:
         require_feed(env.ledger, feed)
-    found = list_windows(env.ledger, feed, limit=limit)
+    found = cut_off(list_windows(env.ledger, feed, limit=limit + 1), limit)
     if as_json:
         print_json([_summary(summary) for summary in found])
         return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import polars as pl
 
 from airflow_provider_blockread.ledger.windows.generations import give_up_generation, start_generation
@@ -27,6 +29,24 @@ def test_new_files_are_shown_until_a_plan_knows_better(place: Place) -> None:
     assert place.json(*arguments, "--exclude", "f0*")["files"] == 15
     assert place.json(*arguments, "--min-size", "1kB")["files"] == 0
     assert "it knows none yet" in str(place.call("files", "list", shown["feed"]).exception)
+
+
+def test_lists_tell_when_they_end_before_the_last_row(place: Place) -> None:
+    """On standard error, so that what is printed stays whole; nothing is said when all are shown."""
+    pipe = Pipe(folder=place.folder, submitter=ReadHere())
+    for key in ("first", "second"):
+        pipe.put({f"{key}.log": b"line\n"})
+        pipe.plan(key)
+    pipe.close()
+
+    for arguments in (["windows", "list"], ["files", "list", "feed"]):
+        for limit, more in (("1", 1), ("2", 0)):
+            done = place.call(*arguments, "--limit", limit, "--json")
+            assert len(json.loads(done.stdout)) == int(limit)
+            assert done.stderr == "and more: use --limit\n" * more
+            shown = place.call(*arguments, "--limit", limit)
+            assert len(shown.stdout.splitlines()) == 1 + int(limit)
+            assert shown.stderr.count("and more: use --limit\n") == more
 
 
 def test_a_source_that_is_not_there_yet_holds_nothing(place: Place) -> None:

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 import click
 from rich.console import Console
@@ -20,6 +20,7 @@ from airflow_provider_blockread.observer import LOG_S, LogObserver, Observer
 
 _STDOUT = 1
 _UNBOUNDED = 100_000  # characters
+_T = TypeVar("_T")
 _NUMBER = re.compile(r"-|[\d,]+(/[\d,]+)?")
 
 
@@ -90,6 +91,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     styled = bool(sys.stdout and sys.stdout.isatty())
     Console(file=text, force_terminal=styled, highlight=False, markup=False, emoji=False, width=_UNBOUNDED).print(table)
     _echo(text.getvalue(), nl=False)
+
+
+def cut_off(rows: Iterable[_T], limit: int) -> list[_T]:
+    """Return the first rows of a list; if there are more, standard error tells how to see them."""
+    found = list(rows)
+    if len(found) > limit:
+        say("and more: use --limit", err=True)
+    return found[:limit]
 
 
 def print_facts(facts: Mapping[str, object]) -> None:
