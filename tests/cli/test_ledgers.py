@@ -10,7 +10,7 @@ from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError
 from airflow_provider_blockread.ledger.migrations import current
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.cli.place import Place
-from tests.ledger.schema.revisions import make, one_more_revision
+from tests.ledger.schema.revisions import one_more_revision
 
 _OTHERS = [
     ["files", "list", "feed"],
@@ -44,8 +44,7 @@ def test_a_reading_command_creates_no_ledger(place: Place, command: list[str]) -
 def test_no_command_but_the_upgrade_migrates(place: Place, command: list[str]) -> None:
     """An older ledger is refused with the command that upgrades it, and is not changed."""
     ledger = Ledger(place.state[1], now=lambda: datetime(2026, 1, 9, tzinfo=UTC))
-    with ledger.writing() as connection:
-        make(connection, "0001")
+    ledger.upgrade()
     with one_more_revision():
         done = place.call(*command)
         with ledger.reading() as connection:
