@@ -37,10 +37,13 @@ _WATCHED = "only reads for a watch, which resumes from its mark"
 _CHANGING = "only where a file changes while it is archived; it stays in one of the two places"
 _WHY = "only says why a scan failed; the next one begins without that"
 _REST = "only files that no commit names; the table's owner expires them, as all that are replaced"
+_ANNOUNCED = "only tasks of Airflow announce; one that dies here is tried again, and announces again"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
 #: Fault points that no scenario reaches, and why nothing can be lost there.
 UNREACHED = {
+    "commit:ledger.windows.publishing.mark_announced/1": _ANNOUNCED,
+    "statement:ledger.windows.publishing.mark_announced/1": _ANNOUNCED,
     "commit:ledger.windows.publishing.let_go/1": "only saves the next owner from waiting for a stale heartbeat",
     "commit:ledger.upkeep.retention.drop_stretches/1": _LEARNT,
     "statement:ledger.upkeep.retention.drop_stretches/2": _LEARNT,
