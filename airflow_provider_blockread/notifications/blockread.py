@@ -78,7 +78,7 @@ class BlockReadNotifier(BaseNotifier):
             yield
         except httpx.HTTPStatusError as error:
             said = f"it answered {error.response.status_code}"
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
             said = type(error).__name__
         else:
             return

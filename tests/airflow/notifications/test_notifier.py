@@ -150,7 +150,7 @@ def test_the_example_of_a_deadline_reads(runs: Any, dags: dict[str, Any], chat: 
     assert chat.texts == []
 
 
-@pytest.mark.parametrize("address", ["", "no url", "http://127.0.0.1:9/private"])
+@pytest.mark.parametrize("address", ["", "no url", "http://127.0.0.1:9/private", "https://a..b/private"])
 def test_a_webhook_that_is_none(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], address: str
 ) -> None:
