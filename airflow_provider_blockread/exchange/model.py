@@ -83,7 +83,7 @@ class GroupResult:
     quarantined: tuple[OutputFile, ...] = ()
     seconds: float = 0.0  # of the Spark stages, without Spark's start
     reader_seconds: float = 0.0  # of the tasks of these stages, summed
-    schema: str = ""  # of the output, as text; empty if no row was written
+    schema: str = ""  # of the output, as `columns_text` returns it; empty if no row was written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

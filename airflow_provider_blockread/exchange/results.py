@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow_provider_blockread.errors import ExchangeError, OptionsError
 from airflow_provider_blockread.exchange.files import (
@@ -29,6 +29,9 @@ from airflow_provider_blockread.exchange.seals import fields_of, sealed, unseale
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.functions import with_code
 from airflow_provider_blockread.storage.stores import Stores
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 RESULT_NAME = "result.json"
 RECEIPTS_NAME = "receipts.parquet"
@@ -124,3 +127,13 @@ def _refuse(what: str, uri: str, error: Exception) -> NoReturn:
         " then clear the group's task"
     )
     raise ExchangeError(msg) from error
+
+
+def columns_text(schema: pa.Schema) -> str:
+    """Return the columns of an output as text for its result: JSON, as a column's name may contain anything."""
+    return json.dumps([(field.name, f"{field.type}{'' if field.nullable else ' not null'}") for field in schema])
+
+
+def columns_of(text: str) -> list[tuple[str, str]]:
+    """Return the names and types of the columns in a result's text, none if that is empty."""
+    return [(name, kind) for name, kind in json.loads(text or "[]")]

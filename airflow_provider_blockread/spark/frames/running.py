@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec
+from airflow_provider_blockread.exchange.results import columns_text
 from airflow_provider_blockread.exchange.seals import new_secret
 from airflow_provider_blockread.observer import Progress
 from airflow_provider_blockread.options import FrameFunction
@@ -60,7 +61,7 @@ class FrameStage:
                 written = written_schema(schema, self.spec.options)
                 outputs = write_frame(frame, schema, self.spec, self.make_stores, self.secret)
         rows = sum(output.rows for output in outputs)
-        return replace(staged, outputs=outputs, rows=rows, schema=written.to_string())
+        return replace(staged, outputs=outputs, rows=rows, schema=columns_text(written))
 
     def _schema(self) -> pa.Schema:
         decoded = make_format(self.spec.options.record_format).decoder().schema

@@ -24,6 +24,7 @@ from airflow_provider_blockread.exchange.layout import quarantine_folder
 from airflow_provider_blockread.exchange.model import JobSpec, OutputFile, ReadSpec, Target
 from airflow_provider_blockread.exchange.progress import TaskProgress
 from airflow_provider_blockread.exchange.receipts import ReceiptLog, receipt_sums, with_rows_out
+from airflow_provider_blockread.exchange.results import columns_text
 from airflow_provider_blockread.observer import Tally
 from airflow_provider_blockread.options import AsRead
 from airflow_provider_blockread.records.format import RecordFormat
@@ -50,7 +51,7 @@ class TaskReport:
     receipts: bytes  # Arrow IPC stream of receipts
     outputs: tuple[OutputFile, ...]
     quarantined: tuple[OutputFile, ...]
-    schema: str  # of the output, as text; empty if nothing was written
+    schema: str  # of the output, as `columns_text` returns it; empty if nothing was written
     tally: Tally  # of its receipts
 
 
@@ -228,7 +229,7 @@ class _Task:
             receipts=sink.getvalue().to_pybytes(),
             outputs=tuple(self._writer.close()),
             quarantined=tuple(self._quarantine.close()),
-            schema="" if self._schema is None else self._schema.remove_metadata().to_string(),
+            schema="" if self._schema is None else columns_text(self._schema),
             tally=receipt_sums([receipts]),
         )
 

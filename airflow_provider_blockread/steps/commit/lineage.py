@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from airflow_provider_blockread.exchange.results import read_result
+from airflow_provider_blockread.exchange.results import columns_of, read_result
 from airflow_provider_blockread.ledger.overview.window import WindowFile, window_detail, window_files
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import list_groups
@@ -80,6 +80,5 @@ def _columns(env: Environment, done: Published) -> list[tuple[str, str]]:
     """Return the columns of the output, from the text in the result of a group with rows."""
     for group in list_groups(env.ledger, done.window, done.generation):
         if group.result_uri and (text := read_result(env.stores, group.result_uri, str(group.result_hash)).schema):
-            lines = [line.partition(": ") for line in text.splitlines() if not line.startswith((" ", "-"))]
-            return [(name, type_.removesuffix(" not null")) for name, _, type_ in lines if type_]
+            return [(name, kind.removesuffix(" not null")) for name, kind in columns_of(text)]
     return []
