@@ -122,18 +122,18 @@ def output_asset(sink: Sink) -> Asset | AssetAlias | None:
         return None
     if isinstance(sink, PostgresSink) and sink.url is None:
         return AssetAlias(sink.place, group=ASSET_GROUP)
-    return Asset(uri=_local_as_uri(sink.place), group=ASSET_GROUP)
+    return Asset(uri=_uri_of(sink.place), group=ASSET_GROUP)
 
 
 def _asset_uri(sink: Sink, env: Environment) -> str:
     """Return the URI of an output's asset, with the database that its connection names."""
     if isinstance(sink, PostgresSink) and sink.url is None:
         return sink.place_at(env.access.get(sink.postgres_conn_id or "", {}).get("uri", ""))
-    return _local_as_uri(sink.place)
+    return _uri_of(sink.place)
 
 
-def _local_as_uri(place: str) -> str:
+def _uri_of(place: str) -> str:
     """Return the URI of a place in Airflow's spelling, so that the asset's name equals its URI."""
-    if place.startswith("/"):
-        place = f"file://{place.replace('?', '%3F').replace('#', '%23')}"
-    return place.rstrip("/") if urlsplit(place).path.strip("/") else place
+    literal = place.replace("?", "%3F").replace("#", "%23")  # which Airflow takes for a query and a fragment
+    uri = Asset(uri=f"file://{literal}" if place.startswith("/") else literal).uri
+    return uri.rstrip("/") if urlsplit(uri).path.strip("/") else uri

@@ -34,6 +34,18 @@ def test_a_place_that_is_only_known_at_run_time() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "place", ["s3://lake/a?x=2&b=1", "s3://lake/a#b", "S3://lake/a/", "memory://lake", "s3://lake/"]
+)
+def test_an_asset_is_its_output_and_has_one_name(place: str) -> None:
+    """Nothing in a place is a query or a fragment, and the URI is as Airflow writes it."""
+    asset = output_asset(ParquetSink(place))
+
+    assert isinstance(asset, Asset)
+    assert asset.name == asset.uri
+    assert asset.uri.rstrip("/").lower() == place.replace("?", "%3F").replace("#", "%23").rstrip("/").lower()
+
+
 def test_tables_are_named_as_elsewhere_in_airflow() -> None:
     """PostgreSQL's provider accepts its URIs; a database that only a connection knows is named when the task runs."""
     postgres = PostgresSink("public.events", work_uri="/w", postgres_conn_id="shop")
