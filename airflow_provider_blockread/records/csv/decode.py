@@ -118,9 +118,10 @@ def _unlike(names: tuple[str, ...], schema: pa.Schema, columns: str, alike: tupl
             f" {quoted_name(alike[0])} in the schema, or exclude the file with `blockread windows exclude`"
         )
     by_name = ", set columns='by_name'" if columns == "equal" and set(names) & set(schema.names) else ""
+    utf_16 = ", set encoding='utf-16-le' or 'utf-16-be' if the file is UTF-16" if "\0" in "".join(names) else ""
     return RecordError(
         f"the header has columns {shown_names(names)} where the schema has {shown_names(schema.names)}; correct the"
-        f" schema{by_name}, or exclude the file with `blockread windows exclude`"
+        f" schema{by_name}{utf_16}, or exclude the file with `blockread windows exclude`"
     )
 
 

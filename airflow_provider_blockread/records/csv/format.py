@@ -117,12 +117,6 @@ class CsvFormat(TextFormat):
                 " the quote option, or set header=False if the file has none"
             )
             raise RecordError(msg) from error
-        if any("\0" in name for name in names):
-            msg = (
-                f"{source.name}: the header at byte {start * self.unit_bytes} holds a NUL byte; if the file is UTF-16,"
-                " set encoding='utf-16-le' or 'utf-16-be', or exclude the file with `blockread windows exclude`"
-            )
-            raise RecordError(msg)
         if len(names) > source.max_columns:
             raise too_wide(source.name, "header", start * self.unit_bytes, len(names), source.max_columns)
         return names

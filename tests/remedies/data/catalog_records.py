@@ -30,11 +30,6 @@ RECORDS_SIDE: list[Entry] = [
     ),
     Remedy(
         "records/csv/format.py",
-        "holds a NUL byte",
-        f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
-    ),
-    Remedy(
-        "records/csv/format.py",
         "cannot be read (",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
