@@ -117,10 +117,13 @@ def test_a_feed_that_the_ledger_does_not_know(here: Pipe, desk: Desk) -> None:
 
 
 def test_a_blank_key(here: Pipe, desk: Desk) -> None:
-    """With a value it is planned."""
+    """With a value it is planned, in a DAG as by a command."""
     here.put({"a.txt": b"a\n"})
-    assert "give it a value that names the run's data" in desk.refused(*_planned(desk, "--window", " "))
+    with pytest.raises(OptionsError, match="give it a value that names the run's data"):
+        here.plan(" ")
+    assert "--window is blank; give it a value" in desk.refused(*_planned(desk, "--window", " "))
 
+    assert here.plan("2026-01-01").files == 1
     desk.done(*_planned(desk, "--window", "2026-01-01"))
 
 
