@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.shared import (
+    COUNT,
     any_feed_option,
     json_option,
     ledger_text,
@@ -61,7 +62,7 @@ def windows() -> None:
 
 @windows.command("list")
 @any_feed_option
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1))
+@click.option("--limit", default=50, show_default=True, type=COUNT)
 @state_option
 @json_option
 def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
