@@ -36,7 +36,7 @@ def times_reader(texts: pa.StringArray, kind: pa.DataType) -> Callable[[int, int
 
     Args:
         texts: of times.
-        kind: a type of times or dates.
+        kind: a type of times or dates, or any other that Arrow casts to.
     """
     if not pa.types.is_timestamp(kind):
         return lambda low, high: pc.cast(texts[low:high], kind)

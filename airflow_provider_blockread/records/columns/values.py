@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airflow_provider_blockread.records.columns.decimals import require_room
+from airflow_provider_blockread.records.columns.decimals import NUMBER, fits_decimal, require_room
 from airflow_provider_blockread.records.columns.times import quick_times, times
 from airflow_provider_blockread.records.columns.usual import are_usual, holds_x
 from airflow_provider_blockread.records.model import Offsets
@@ -26,8 +26,6 @@ _SPELLINGS = (
     (pa.types.is_timestamp, r"(:[0-9.]+) UTC$", r"\1Z"),
     (pa.types.is_timestamp, r"(:[0-9.]+) ([-+])", r"\1\2"),
 )
-#: A pattern of numbers that may have fractions.
-NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 
 
 def typed(
@@ -166,12 +164,12 @@ def without(values: pa.Array, places: Offsets) -> pa.Array:
 def _possible(kind: pa.DataType) -> str:
     """Return a pattern that matches every text that may be of the type."""
     if pa.types.is_integer(kind):
-        return "[-+]?[0-9]+"
+        return f"[-+]?0*[0-9]{{1,{len(str(2**kind.bit_width))}}}"
     if pa.types.is_boolean(kind):
         return "(?i:true|false)|1|0"
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])(?:[ T][-+0-9Z:.]+(?: UTC| [-+][0-9:]+)?)?"
-    return "[-+0-9.eE]+|[-+]?(?i:nan|inf).*"
+    return f"{NUMBER}|[-+]?(?i:nan|inf).*"
 
 
 def is_utf8(text: bytes) -> bool:
@@ -255,9 +253,11 @@ def _misfits(texts: pa.StringArray, kind: pa.DataType, places: Offsets) -> Offse
     """Return those of `places` whose text is not of the type; equal texts are checked once."""
     encoded = texts.take(pa.array(places)).dictionary_encode()
     is_bad = np.zeros(len(encoded.dictionary) + 1, np.bool_)  # the last one is null
-    impossible = _unlike(encoded.dictionary, _possible(kind))
-    is_bad[impossible] = True
-    possible = np.delete(np.arange(len(encoded.dictionary)), impossible)
+    if pa.types.is_decimal(kind):
+        is_bad[:-1] = [not fits_decimal(text, kind) for text in encoded.dictionary.to_pylist()]
+    else:
+        is_bad[_unlike(encoded.dictionary, _possible(kind))] = True
+    possible = np.flatnonzero(~is_bad[:-1])
     texts = encoded.dictionary.take(pa.array(possible))
     found = many_failures(lambda low, high: _quick(texts[low:high], kind), len(texts))
     is_bad[possible[[index for index, _ in found]]] = True
@@ -271,10 +271,10 @@ def many_failures(check: Callable[[int, int], object], count: int) -> Iterator[t
     """
     step = 1 if count <= _FEW else count
     for low in range(0, count, step):
-        yield from failures(check, low, low + step)
+        yield from _failures(check, low, low + step)
 
 
-def failures(check: Callable[[int, int], object], low: int, high: int) -> Iterator[tuple[int, pa.ArrowInvalid]]:
+def _failures(check: Callable[[int, int], object], low: int, high: int) -> Iterator[tuple[int, pa.ArrowInvalid]]:
     """Yield the indices in `[low, high)` for which `check` fails, and the errors, by bisection."""
     try:
         check(low, high)
@@ -283,8 +283,8 @@ def failures(check: Callable[[int, int], object], low: int, high: int) -> Iterat
             yield low, error
             return
         middle = (low + high) // 2
-        yield from failures(check, low, middle)
-        yield from failures(check, middle, high)
+        yield from _failures(check, low, middle)
+        yield from _failures(check, middle, high)
 
 
 def _numbers(values: pa.Array) -> Offsets:

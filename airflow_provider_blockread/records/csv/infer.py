@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.records.columns.decimals import NUMBER
 from airflow_provider_blockread.records.columns.schema import parse_schema, schema_text
-from airflow_provider_blockread.records.columns.values import NUMBER, convert, typed
+from airflow_provider_blockread.records.columns.values import convert, typed
 from airflow_provider_blockread.records.csv.decode import column_names, shown_names
 from airflow_provider_blockread.records.csv.fields import Dialect, dialect_of
 from airflow_provider_blockread.records.csv.split import RowSplitter

@@ -11,11 +11,13 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from airflow_provider_blockread.records.columns.decimals import fits_decimal
 from airflow_provider_blockread.records.model import Mask, Offsets
 
 Fits = Callable[[object], bool]
@@ -29,6 +31,19 @@ _TOO_LARGE = {16: 65520, 32: 2**128 - 2**103, 64: 2**1024 - 2**970}  # infinite 
 
 class Named(float):
     """`NaN`, `Infinity` or `-Infinity` as literals, as opposed to a number that is too large."""
+
+
+class Written(float):
+    """A number with its text."""
+
+    text: str
+
+    @classmethod
+    def of(cls, text: str, value: float) -> Self:
+        """Return the number `value`, which is written so."""
+        number = cls(value)
+        number.text = text
+        return number
 
 
 def object_check(schema: pa.Schema) -> Callable[[bytes], str | None]:
@@ -68,16 +83,23 @@ def fits(kind: pa.DataType) -> Fits:
         return lambda value: value is None or (type(value) is int and least <= value < bound)
     if pa.types.is_floating(kind):
         return partial(_is_float, _TOO_LARGE[kind.bit_width])
-    types = (bool,) if pa.types.is_boolean(kind) else (int, float, str) if pa.types.is_decimal(kind) else (str,)
-    return lambda value: value is None or type(value) in types
+    if pa.types.is_decimal(kind):
+        return partial(_is_decimal, kind)
+    type_of = bool if pa.types.is_boolean(kind) else str
+    return lambda value: value is None or type(value) is type_of
 
 
-def _number(text: str) -> float:
+def _number(text: str) -> Written:
     """Return a number to compare with bounds: a text just below the bound of a float is not rounded up to it."""
     value = float(text)
     if abs(value) == _TOO_LARGE[32] and Decimal(text).copy_abs() < _TOO_LARGE[32]:
-        return math.nextafter(value, 0)
-    return value
+        value = math.nextafter(value, 0)
+    return Written.of(text, value)
+
+
+def _is_decimal(kind: pa.DataType, value: object) -> bool:
+    text = value.text if isinstance(value, Written) else str(value)
+    return value is None or (type(value) in {int, str, Written} and fits_decimal(text.replace("+-", "-"), kind))
 
 
 def _is_float(too_large: int, value: object) -> bool:

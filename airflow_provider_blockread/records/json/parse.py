@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.columns.times import quick_times, times, times_reader
 from airflow_provider_blockread.records.columns.usual import usual_times
-from airflow_provider_blockread.records.columns.values import failures, many_failures, require_utf8
+from airflow_provider_blockread.records.columns.values import many_failures, require_utf8
 from airflow_provider_blockread.records.model import Offsets
 
 ReadTimes = Callable[[pa.StringArray, pa.DataType], pa.Array]
@@ -99,29 +99,26 @@ class JsonParser:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def timed(self, table: pa.Table) -> tuple[pa.RecordBatch, dict[int, str]]:
-        """Return the rows whose times are valid, and the reasons for leaving out the others."""
+        """Return the rows whose values are of the schema's types, and the reasons for leaving out the others."""
         try:
             return self.typed(table, quick_times), {}
         except pa.ArrowInvalid:
-            bad = self._bad_times(table)
-        try:
-            return self.typed(_without(table, bad)), bad
-        except pa.ArrowInvalid:
-            found = failures(lambda low, high: self.typed(table[low:high]), 0, table.num_rows)
-            bad = {row: str(error) for row, error in found}
-            return self.typed(_without(table, bad)), bad
+            bad = self._misfits(table)
+            kept = np.delete(np.arange(table.num_rows), list(bad))
+            return self.typed(table.take(_indices(kept))), bad
 
-    def _bad_times(self, table: pa.Table) -> dict[int, str]:
-        """Return the rows with a text, outside arrays and structs, that is no time, and why it is none."""
+    def _misfits(self, table: pa.Table) -> dict[int, str]:
+        """Return the rows with a value that is not of its type, and why it is not."""
         bad: dict[int, str] = {}
-        for column, kind in zip(table.columns, self.schema.types, strict=True):
-            if not pa.types.is_temporal(kind):
-                continue
-            texts = column.combine_chunks()
-            doubtful = np.flatnonzero(~usual_times(texts, kind) & np.asarray(texts.is_valid()))
-            read = times_reader(texts.take(_indices(doubtful)), kind)
-            for place, error in many_failures(read, len(doubtful)):
-                bad.setdefault(int(doubtful[place]), str(error))
+        every = np.arange(table.num_rows)
+        for column, of_type in zip(table.columns, self.schema.types, strict=True):
+            for rows, values, kind in _unconverted(every, column.combine_chunks(), of_type):
+                doubtful = np.asarray(values.is_valid())
+                if pa.types.is_temporal(kind):
+                    doubtful &= ~usual_times(values, kind)
+                places = np.flatnonzero(doubtful)
+                for place, error in many_failures(times_reader(values.take(_indices(places)), kind), len(places)):
+                    bad.setdefault(int(rows[places[place]]), str(error))
         return bad
 
 
@@ -136,8 +133,15 @@ def reason(error: pa.ArrowInvalid) -> str:
     return str(error).removesuffix(" in row 0")
 
 
-def _without(table: pa.Table, rows: Collection[int]) -> pa.Table:
-    return table.take(_indices(np.delete(np.arange(table.num_rows), list(rows)))) if rows else table
+def _unconverted(rows: Offsets, values: pa.Array, kind: pa.DataType) -> Iterator[tuple[Offsets, pa.Array, pa.DataType]]:
+    """Yield the parsed values that are not of the schema's type yet, at any depth, with the row of each."""
+    if pa.types.is_list(kind):
+        yield from _unconverted(rows[np.asarray(pc.list_parent_indices(values))], values.flatten(), kind.value_type)
+    elif pa.types.is_struct(kind):
+        for number, field in enumerate(kind):
+            yield from _unconverted(rows, values.field(number), field.type)
+    elif values.type != kind:
+        yield rows, values, kind
 
 
 def _indices(places: Offsets) -> pa.Array:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from airflow_provider_blockread.records.json.check import Named, fits
+from airflow_provider_blockread.records.json.check import Named, Written, fits
 from airflow_provider_blockread.records.json.parse import JsonParser, reason
 
 _MOST = 2**12  # forms of objects that are known
@@ -39,7 +39,6 @@ class Refusals:
     def __init__(self, parser: JsonParser) -> None:
         self._parser = parser
         self._fits = fits(pa.struct(list(parser.read_as)))
-        self._quotes_values = any(map(_has_decimals, parser.read_as.types))  # in reasons
         self._known: dict[Form, str | None] = {}
 
     def why(self, record: bytes) -> str | None:
@@ -58,7 +57,7 @@ class Refusals:
         else:
             if not (of_type and is_odd):
                 return None if of_type else ""
-            form = None if self._quotes_values else (_shortened(text),)
+            form = (_shortened(text),)
         if form is None:
             return self._asked(record)
         if form not in self._known:
@@ -84,10 +83,10 @@ class Refusals:
             repeated |= len(found) < len(pairs)
             return found
 
-        def number(digits: str) -> float:
+        def number(digits: str) -> Written:
             nonlocal too_large
             too_large |= math.isinf(float(digits))
-            return 0.5  # as a value it fits any type of floats
+            return Written.of(digits, 0.5)  # as a value it fits any type of floats
 
         value = json.loads(text, parse_float=number, parse_constant=Named, object_pairs_hook=unique)
         return self._fits(value), repeated or too_large or (_HALF.search(text) is not None and _has_halves(value))
@@ -111,7 +110,7 @@ class Refusals:
         except json.JSONDecodeError as error:
             rest = None if error.msg == "Extra data" else self._form(error)
             return None if rest is None else (_shortened(first), *rest)
-        return (_shortened(first), _shortened(second)) if are_of_type and not self._quotes_values else None
+        return (_shortened(first), _shortened(second)) if are_of_type else None
 
 
 def _shortened(text: str) -> str:
@@ -139,8 +138,3 @@ def _has_halves(value: object) -> bool:
     except UnicodeEncodeError:
         return True
     return False
-
-
-def _has_decimals(kind: pa.DataType) -> bool:
-    inner = (kind.field(number).type for number in range(kind.num_fields))
-    return bool(pa.types.is_decimal(kind)) or any(map(_has_decimals, inner))

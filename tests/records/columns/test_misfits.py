@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import time
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_provider_blockread.records import record_format
 from airflow_provider_blockread.records.columns.usual import are_usual
 from airflow_provider_blockread.records.columns.values import convert
+from airflow_provider_blockread.records.reading import open_source
+from airflow_provider_blockread.records.walking import walk_block
 
 KINDS = {
     "int64": pa.int64(),
@@ -21,6 +27,7 @@ KINDS = {
     "instant": pa.timestamp("us", tz="UTC"),
     "local time": pa.timestamp("us"),
     "boolean": pa.bool_(),
+    "decimal": pa.decimal128(9, 2),
 }
 USUAL = {
     "int64": st.integers(-(2**63), 2**63 - 1).map(str),
@@ -32,11 +39,13 @@ USUAL = {
     "instant": st.datetimes().map(lambda time: time.strftime("%Y-%m-%dT%H:%M:%SZ").zfill(20)),
     "local time": st.datetimes().map(lambda time: time.isoformat(" ", "seconds")),
     "boolean": st.sampled_from(["true", "false", "True", "FALSE", "1", "0"]),
+    "decimal": st.decimals(-9999999, 9999999, places=2).map(str),
 }
 ODD = st.one_of(
     st.none(),
     st.text("0123456789-+.eETZ: /xaé", max_size=24),
     st.sampled_from(("", " 7", "7 ", "-", "-0", "007", "1.", ".5", "1.5.2", "nan", "-inf", "1e400", "128", "-129")),
+    st.sampled_from(("+5", "1.250", "1.255", "1e2", "1e-3", "1e+-2", "1_0", "12345678.00", "0e99", "9" * 21)),
     st.sampled_from(
         ("9" * 18, "9" * 19, "9" * 32, "2024-02-29", "2023-02-29", "2024-02-30", "2024-13-01", "0000-01-01")
     ),
@@ -76,3 +85,25 @@ def test_hardly_any_value_is_looked_at_alone() -> None:
     numbers = pa.array(["5", "-12", "x", "0", "1.5", "05"])
     assert np.array_equal(are_usual(numbers, pa.int64()), [True, True, False, True, False, False])
     assert np.array_equal(are_usual(numbers, pa.uint32()), [True, False, False, True, False, False])
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "schema"),
+    [
+        ("csv", "{}.12345,7\n", "v decimal(9,2), n long"),
+        ("csv", "{}e30,7\n", "v decimal(9,2), n long"),
+        ("json_lines", '{{"v":{}.12345}}\n', "v decimal(9,2)"),
+        ("json_lines", '{{"v":"x{}"}}\n', "v decimal(9,2)"),
+        ("json_lines", '{{"n":[{{"v":"2024-02-30 {}"}}]}}\n', "n array<struct<v:timestamp>>"),
+    ],
+)
+def test_many_misfits_take_little_time(name: str, line: str, schema: str) -> None:
+    """However a number or time does not fit, Arrow is not asked about each alone."""
+    data = "".join(map(line.format, range(1, 20_001))).encode()
+    source, fmt = open_source(io.BytesIO(data), record_format(name, schema=schema))
+    decoder = fmt.decoder()
+    started = time.process_time()
+    bad = sum(len(decoder.decode(chunk).bad) for chunk in walk_block(source, fmt, 0, source.size))
+
+    assert bad == 20_000
+    assert time.process_time() - started < 3

@@ -90,15 +90,16 @@ def test_an_object_is_refused_as_by_arrow(schema: str, record: bytes) -> None:
         assert found == expected
 
 
+@pytest.mark.parametrize("schema", KNOWN)
 @pytest.mark.parametrize(
     "line",
     ['{{"id":{0}x}}', "{{'id':{0},'level':'{0}'}}", '{{"id":1,"id":{0}}}', '{{"level":"\\ud800 {0}"}}',
      '{{"id":{0},"q":"\\udc00"}}', '{{"id":"{0}"}}', '{{"id":{0}}}{{"id":{0}}}', '{{"level":"{0}}}',
      '{{"level":"say "{0}""}}', '{{"level":"{0}" "id":1}}', '{{"level":"\t{0}"}}', '{{"on":{{"x":1,"x":{0}}}}}'],
 )  # fmt: skip
-def test_the_parser_is_asked_seldom_about_objects_that_are_alike(line: str) -> None:
+def test_the_parser_is_asked_seldom_about_objects_that_are_alike(schema: str, line: str) -> None:
     """However many they are, and whatever is in their strings and numbers."""
-    parser = CountingParser(SCHEMA)
+    parser = CountingParser(schema)
     refusals = Refusals(parser)
     reasons = {refusals.why(line.format(number).encode()) for number in range(10, 200)}
 
