@@ -128,10 +128,7 @@ class SparkJob(Value):
 
     def __post_init__(self) -> None:
         if self.master is not None and not (is_template(self.master) or self.master.startswith(_MASTERS)):
-            msg = (
-                f"spark_job: {self.master!r} is not a Spark master; write it as local[2], spark://host:7077, yarn, or"
-                " k8s://https://host:443"
-            )
+            msg = "spark_job: master must read local[2], spark://host:7077, yarn or k8s://https://host:443"
             raise OptionsError(msg)
         if self.remote is not None:
             self._check_remote(self.remote)
@@ -164,7 +161,7 @@ class SparkJob(Value):
             )
             raise OptionsError(msg)
         if not (is_template(remote) or remote.startswith("sc://")):  # a template is checked once it is rendered
-            msg = f"spark_job: remote must read 'sc://host:port', not {remote!r}"
+            msg = "spark_job: remote must read 'sc://host:port'"
             raise OptionsError(msg)
 
 

@@ -8,8 +8,8 @@ from typing import BinaryIO
 
 from airflow_provider_blockread.errors import RecordError, SourceError
 from airflow_provider_blockread.records.format import PARQUET, RecordFormat, codec_of
-from airflow_provider_blockread.records.io.codecs import HEAD_BYTES, codec_of_head
-from airflow_provider_blockread.records.io.foreign import foreign_head, foreign_name
+from airflow_provider_blockread.records.io.codecs import codec_of_head
+from airflow_provider_blockread.records.io.foreign import HEAD_BYTES, foreign_head, foreign_name, is_text
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.io.streaming import StreamLimits, StreamSource
 from airflow_provider_blockread.records.members.format import MembersFormat
@@ -58,18 +58,20 @@ def bind(source: ByteSource, fmt: RecordFormat) -> RecordFormat:
     """Return the format as it applies to one file, and set the source's data offset.
 
     Raises:
-        SourceError: when a text file starts with compressed data, but its name has no codec's suffix, or is no text.
+        SourceError: when a file is no text, but compressed data without its codec's suffix, or of another format.
     """
     if isinstance(fmt, TextFormat) and fmt.encoding != "binary" and fmt.compression == "auto":
-        _require_text(source)
+        _require_text(source, fmt.encoding)
     bound = fmt.for_file(source)
     source.data_offset = bound.data_offset(source)
     return bound
 
 
-def _require_text(source: ByteSource) -> None:
-    head = b"" if source.streamed else source.read(0, HEAD_BYTES)
-    codec = codec_of_head(head)
+def _require_text(source: ByteSource, encoding: str) -> None:
+    head = source.read(0, HEAD_BYTES)
+    if is_text(head, encoding):
+        return
+    codec = None if source.streamed else codec_of_head(head)
     if codec is not None:
         msg = (
             f"{source.name} starts with {codec} data, but its name does not say so; set compression={codec!r}, or"
@@ -79,9 +81,8 @@ def _require_text(source: ByteSource) -> None:
     foreign = foreign_name(source.name) or foreign_head(head)
     if foreign is not None:
         msg = (
-            f"{source.name} is {foreign} data by its {'name' if foreign_name(source.name) else 'first bytes'}, and no"
-            " text; keep such files out of the feed (FileSource(exclude=...), and `blockread windows exclude` for this"
-            " one), or set compression='none' to read it as it is"
+            f"{source.name} is {foreign} data, and no text; keep such files out of the feed (FileSource(exclude=...),"
+            " and `blockread windows exclude` for this one), or set compression='none' to read it as it is"
         )
         raise SourceError(msg, source.name)
 

@@ -22,7 +22,7 @@ from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.options import CustomFormat, GenerationOptions
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, codec_of
 from airflow_provider_blockread.records.io.codecs import MAGICS
-from airflow_provider_blockread.records.io.foreign import HEADS, foreign_name
+from airflow_provider_blockread.records.io.foreign import foreign_head, foreign_name
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.joining import join_files
 from airflow_provider_blockread.records.model import Chunk, Decoded, Decoder
@@ -41,11 +41,7 @@ _MOST_FILES = 4096  # read together
 _UNSEARCHED_FILE, _UNSEARCHED_RUN = 2**20, 4 * 2**20
 _MOST_CUT_SHORT = 8  # files that end inside a record, before the rest of their run is read one by one
 _PLAIN = ("utf-8", "binary")  # encodings
-_SPECIAL = (
-    *MAGICS.values(),
-    *HEADS,
-    *BYTE_ORDER_MARKS.values(),
-)  # no text, or in another encoding
+_SPECIAL = (*MAGICS.values(), *BYTE_ORDER_MARKS.values())  # compressed, or in another encoding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +56,8 @@ class _Bound:
         """Return whether it applies to a file: one with this header or, if there is none, without a special head."""
         if self.header:
             return content.startswith(self.header)
-        return not isinstance(self.fmt, TextFormat) or not content.startswith(_SPECIAL)
+        is_special = content.startswith(_SPECIAL) or foreign_head(content) is not None
+        return not (is_special and isinstance(self.fmt, TextFormat))
 
 
 class SmallFiles:

@@ -147,20 +147,23 @@ def test_a_codec_that_is_told_later(here: Pipe) -> None:
 
 @pytest.mark.parametrize("small", [False, True])
 @pytest.mark.parametrize(
-    ("name", "data", "says"),
+    ("name", "data", "what"),
     [
-        ("b.log", b"PK\x03\x04abc\n", "is zip data by its first bytes"),
-        ("b.log", b"PAR1\x15\n", "is Parquet data by its first bytes"),
-        ("b.snappy", pa.compress(b"a\nb\n", "snappy", asbytes=True), "is snappy data by its name"),
-        ("b.tar.gz", gzip.compress(b"a\n", mtime=0), "is tar data by its name"),
+        ("b.log", b"PK\x03\x04abc\n", "zip"),
+        ("b.log", b"PAR1\x15\x04\x15\n", "Parquet"),
+        ("b.log", b"Obj\x01\x04\x16avro.schema\n", "Avro"),
+        ("b.log", b"SEQ\x06!org.apache.hadoop.io.LongWritable\n", "SequenceFile"),
+        ("b.log", b"\x1f\x9d\x90a\n", "compress"),
+        ("b.snappy", pa.compress(b"a\nb\n", "snappy", asbytes=True), "snappy"),
+        ("b.tar.gz", gzip.compress(b"a".ljust(100, b"\0"), mtime=0), "tar"),
     ],
 )
-def test_a_file_that_is_no_text(here: Pipe, name: str, data: bytes, says: str, *, small: bool) -> None:
+def test_a_file_that_is_no_text(here: Pipe, name: str, data: bytes, what: str, *, small: bool) -> None:
     """Its bytes might pass for records, also in the middle of small files; the option says that they are."""
     here.put({"a.log": b"a\n", name: data, "c.log": b"c\n"})
     here.block_size = 64 if small else 1
     ref = here.plan()
-    with pytest.raises(SourceError, match=rf"{name} {says}, .*compression='none'"):
+    with pytest.raises(SourceError, match=rf"{name} is {what} data, .*compression='none'"):
         here.read(ref)
     here.selection = Selection()
     here.record_format = Lines(compression="none", encoding="binary")
@@ -168,9 +171,21 @@ def test_a_file_that_is_no_text(here: Pipe, name: str, data: bytes, says: str, *
     assert here.run().records == 2 + data.count(b"\n") + (not data.endswith(b"\n"))
 
 
-def test_a_header_of_csv_may_look_like_another_format(here: Pipe) -> None:
-    """Only a file that is no text for certain is refused."""
-    here.put({"a.csv": b"PAR1,ORC\nObj,SEQ\n"})
+@pytest.mark.parametrize("small", [False, True])
+def test_text_may_look_like_another_format(here: Pipe, *, small: bool) -> None:
+    """Only a file that is no text for certain is refused, whatever its name is."""
+    texts = [b"PAR1,ORC\nObj,SEQ\n", b"Obj\x01Id\n\x01\n", b"SEQ\x06Id\n1\n", b"PAR1\x15Id\n1\n", b"BZh91AY&SY\n1\n"]
+    here.put({f"{number}.csv": text for number, text in enumerate(texts)})
+    here.put({"a.zip": b"1\n", "a.tar.gz": gzip.compress(b"1\n", mtime=0)})
+    here.block_size = 64 if small else 1
+
+    assert here.run().records == 12
+
+
+def test_text_of_any_encoding_may_begin_as_another_format(here: Pipe) -> None:
+    """The first characters are bytes of compressed data."""
+    here.put({"a.log": "\u8b1f\u0108\n".encode("utf-16-le"), "b.log": "\u9d1f\u4e90\n".encode("utf-16-le")})
+    here.record_format = Lines(encoding="utf-16-le")
 
     assert here.run().records == 2
 

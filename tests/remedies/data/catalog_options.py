@@ -145,7 +145,7 @@ OPTIONS_SIDE: list[Entry] = [
     ),
     Remedy(
         "options/read.py",
-        "is not a Spark master",
+        "master must read",
         "tests/options/test_spark_job.py::test_where_spark_runs_is_named_once_and_without_a_token",
     ),
     Remedy(
