@@ -6,8 +6,6 @@ A row ends at an LF, CR or CRLF outside quotes. `rows` finds these newlines; thi
 from __future__ import annotations
 
 import copy
-import csv
-import io
 import sys
 from typing import Self
 
@@ -17,7 +15,7 @@ from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.records.csv.decode import csv_decoder
-from airflow_provider_blockread.records.csv.fields import Dialect
+from airflow_provider_blockread.records.csv.fields import Dialect, dialect_of
 from airflow_provider_blockread.records.csv.modes import SpecialBytes
 from airflow_provider_blockread.records.csv.rows import MarkedRows, QuotedRows
 from airflow_provider_blockread.records.io.source import ByteSource, too_wide
@@ -90,31 +88,14 @@ class CsvFormat(TextFormat):
             raise RecordError(msg)
 
     def _names(self, source: ByteSource, start: int, end: int) -> tuple[str, ...]:
-        text = source.text(start, end, self.encoding)
-        option = self.option
-        delimiter, quote, escape = (
-            _text(mark, self.encoding) for mark in (option.delimiter, option.quote, option.escape)
-        )
-        rows = csv.reader(
-            io.StringIO(text, newline=""),
-            delimiter=delimiter or ",",
-            quotechar=quote,
-            escapechar=escape,
-            quoting=csv.QUOTE_NONE if quote is None else csv.QUOTE_MINIMAL,
-        )
+        dialect = dialect_of(self.option)
+        row = dialect.decode(source.text(start, end))
         try:
-            names = tuple(next(rows))
-            "".join(names).encode()
-        except UnicodeEncodeError as error:
+            names = tuple(dialect.encode(field.text).decode() for field in dialect.fields(row))
+        except UnicodeDecodeError as error:
             msg = (
                 f"{source.name}: the header at byte {start * self.unit_bytes} is not UTF-8; set encoding to that of the"
                 " file, such as 'cp1252'"
-            )
-            raise RecordError(msg) from error
-        except csv.Error as error:
-            msg = (
-                f"{source.name}: the header at byte {start * self.unit_bytes} cannot be read ({error}); correct it or"
-                " the quote option, or set header=False if the file has none"
             )
             raise RecordError(msg) from error
         if len(names) > source.max_columns:
@@ -179,8 +160,3 @@ class _RowFinder:
         skipped: Mask = np.frombuffer(text, np.uint8)[np.append(0, nexts[:-1])] == ord(self._comment)
         skipped[0] = self._in_comment
         return skipped if skipped.any() else None
-
-
-def _text(mark: str | bytes | None, encoding: str) -> str | None:
-    codec = "utf-8" if encoding == "binary" else encoding
-    return mark.decode(codec, "surrogateescape") if isinstance(mark, bytes) else mark

@@ -74,9 +74,9 @@ class ByteSource:
             data.write(self._fetch(low, min(low + _MOST_FETCHED, end)))
         return data.getvalue()
 
-    def text(self, start: int, end: int, encoding: str) -> str:
-        """Return the text of `[start, end)`; bytes that are invalid in this encoding become lone surrogates."""
-        return self.read(start, end).decode("utf-8" if encoding == "binary" else encoding, "surrogateescape")
+    def text(self, start: int, end: int) -> bytes:
+        """Return the text of `[start, end)` as in records of a chunk: in UTF-8, or bytes unchanged."""
+        return self.read(start, end)
 
     def windows(self, start: int, *, overlap: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield (offset, bytes) from `start` to the file's end, for a search that stops at its first hit.

@@ -143,16 +143,15 @@ class NarrowSource(ByteSource):
         for position, window in self._source.windows(start * unit, overlap=overlap * unit):
             yield position // unit, self._narrowing.of_all(window)
 
-    def text(self, start: int, end: int, encoding: str) -> str:
-        """Return the units `[start, end)` as text of the file's encoding.
+    def text(self, start: int, end: int) -> bytes:
+        """Return the text of the units `[start, end)` in UTF-8.
 
         Raises:
-            RecordError: when they are not valid in the encoding.
+            RecordError: when they are not valid in the file's encoding.
         """
-        del encoding  # that of the format, which reads narrowed units
         data = self._source.read(start * self.unit_bytes, end * self.unit_bytes)
         try:
-            return data.decode(self._narrowing.encoding)
+            return data.decode(self._narrowing.encoding).encode()
         except UnicodeDecodeError as error:
             place = start * self.unit_bytes + error.start
             msg = f"{self.name}: byte {place} is not {error.encoding}: {error.reason}; set encoding to that of the file"

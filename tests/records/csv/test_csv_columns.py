@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -148,6 +149,26 @@ def test_a_header_that_is_not_closed_is_refused(encoding: str, mark: int, unit: 
     )
     with pytest.raises(RecordError, match=where):
         decode(data, Csv(schema="id long, s string", header=True, encoding=encoding))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "binary", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    ("marks", "header", "names"),
+    [
+        ({}, 'id,"s ""1""\nx"y', ["id", 's "1"\nxy']),
+        ({}, "a" * 200_000 + ",é", ["a" * 200_000, "é"]),
+        ({"quote": None}, 'id,"s', ["id", '"s']),
+        ({"delimiter": ";", "quote": "'", "escape": "\\"}, "'i;d'\\x;s\\;t", ["i;d\\x", "s;t"]),
+        ({"delimiter": "\0"}, "a\0", ["a", "_c1"]),
+    ],
+)
+def test_a_header_is_read_as_any_row(marks: dict[str, Any], header: str, names: list[str], encoding: str) -> None:
+    """In any encoding and with any marks, and a name may have any length."""
+    schema = ", ".join(f"`{name}` string" for name in names)
+    written = encoding if encoding != "binary" else "utf-8"
+    rows, _, _ = decode(f"{header}\n".encode(written), Csv(schema=schema, header=True, encoding=encoding, **marks))
+
+    assert rows == []
 
 
 def test_columns_by_name_follow_the_header() -> None:

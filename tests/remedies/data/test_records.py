@@ -67,8 +67,6 @@ OPTIONS = [
          {"'utf-16-be'": option("encoding=utf-16-be")}),
     Case(b"a,b\x81\n1,2\n", ["--format", "csv", *option("header=true", "encoding=cp1252")], "byte 3 is not charmap",
          {"encoding": option("encoding=latin-1")}),
-    Case(b"a" * 200_000 + b"\n1\n", ["--format", "csv", *option("header=true")], "field larger than field limit",
-         {"header=False": option("header=false")}, rows=2),
     Case(b"b,a\n1,2\n", HEADER, "the header has columns 'b', 'a' where the schema has 'a', 'b'",
          {"correct the schema": ["--schema", "b string, a string"], "columns='by_name'": option("columns=by_name")}),
     Case(b" A,b\n1,2\n", [*HEADER, *option("columns=by_name")], "the header has column ' A' where the schema has 'a'",
