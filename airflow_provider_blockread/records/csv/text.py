@@ -14,17 +14,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from airflow_provider_blockread.records.csv.fields import Dialect
-from airflow_provider_blockread.records.model import Chunk, Mask, Offsets
+from airflow_provider_blockread.records.model import Chunk
+from airflow_provider_blockread.records.text.pieces import after_odd_runs
 
 _BOM = b"\xef\xbb\xbf"
 _FREE = tuple(chr(code) for code in range(0x01, 0x20) if chr(code) not in "\t\n\v\f\r")
 _NOWHERE = np.empty(0, np.int64)
-_MOST_ESCAPES = 64  # counted before a quote; with more, its row is rewritten
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +97,7 @@ def _disputed(chunk: Chunk, dialect: Dialect, null: str) -> Iterable[int]:
         pair = re.escape(dialect.encode(dialect.quote) + escape)
         places = np.array([match.start() for match in re.finditer(pair, chunk.buffer)], np.int64)
     if len(places) and len(escape) == 1:
-        places = places[~_escaped(np.frombuffer(chunk.buffer, np.uint8), places, escape[0])]
+        places = places[~after_odd_runs(np.frombuffer(chunk.buffer, np.uint8), places, escape[0])]
     if dialect.escapes(null):  # the parser compares fields without their escapes
         absent = re.finditer(re.escape(null.encode()), chunk.buffer)
         places = np.concatenate([places, np.array([match.start() for match in absent], np.int64)])
@@ -108,15 +107,3 @@ def _disputed(chunk: Chunk, dialect: Dialect, null: str) -> Iterable[int]:
     if chunk.ends[-1] == chunk.nexts[-1] and chunk.record(len(chunk.ends) - 1).endswith(escape):
         records.add(len(chunk.ends) - 1)
     return records
-
-
-def _escaped(data: npt.NDArray[np.uint8], places: Offsets, escape: int) -> Mask:
-    """Return which bytes follow an odd run of escapes."""
-    lengths, running = np.zeros(len(places), np.int64), np.arange(len(places))
-    for back in range(1, _MOST_ESCAPES + 1):
-        running = running[places[running] >= back]
-        running = running[data[places[running] - back] == escape]
-        lengths[running] += 1
-    lengths[running] = 0  # too many to count
-    odd: Mask = lengths % 2 == 1
-    return odd

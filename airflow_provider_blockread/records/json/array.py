@@ -25,13 +25,12 @@ from airflow_provider_blockread.records.json.text import (
     Lexer,
     closings,
     openings,
-    run_before,
 )
 from airflow_provider_blockread.records.json.walk import VALUES_ADVICE, ElementFinder, ValueFinder, borders
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Decoder
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
-from airflow_provider_blockread.records.text.pieces import RecordFinder, after_run
+from airflow_provider_blockread.records.text.pieces import RecordFinder, after_run, run_before
 
 _WINDOW = 2**20  # processed at once, so that the passes over it stay in the processor's cache
 _MODES = 2

@@ -122,12 +122,13 @@ def invalid_numbers(text: bytes, values: Callable[[], pa.BinaryArray]) -> list[i
 
 def columns_of_floats(schema: pa.Schema) -> list[int]:
     """Return the indices of the columns that contain floats, at any depth."""
-    return [place for place, kind in enumerate(schema.types) if _has_floats(kind)]
+    return [place for place, field in enumerate(schema) if _contains(field, lambda one: pa.types.is_floating(one.type))]
 
 
-def _has_floats(kind: pa.DataType) -> bool:
-    inner = (kind.field(number).type for number in range(kind.num_fields))
-    return bool(pa.types.is_floating(kind)) or any(map(_has_floats, inner))
+def _contains(field: pa.Field, is_sought: Callable[[pa.Field], bool]) -> bool:
+    """Return whether a field or a part of its type is sought, at any depth."""
+    inner = (field.type.field(number) for number in range(field.type.num_fields))
+    return is_sought(field) or any(_contains(part, is_sought) for part in inner)
 
 
 def infinite_rows(batch: pa.RecordBatch, places: list[int]) -> Offsets:
@@ -159,7 +160,7 @@ def _holds(values: pa.Array, kind: pa.DataType, are_sought: Callable[[pa.Array, 
 
 def columns_without_nulls(schema: pa.Schema) -> list[int]:
     """Return the indices of the columns that are not nullable, at any depth."""
-    return [place for place, field in enumerate(schema) if not field.nullable or _demands_values(field.type)]
+    return [place for place, field in enumerate(schema) if _contains(field, lambda one: not one.nullable)]
 
 
 def null_rows(batch: pa.RecordBatch, places: list[int]) -> dict[int, str]:
@@ -170,16 +171,9 @@ def null_rows(batch: pa.RecordBatch, places: list[int]) -> dict[int, str]:
         rows |= dict.fromkeys(
             _with_null(column, field).tolist(), f"field {field.name!r} is null, but the schema says not null"
         )
-        if _demands_values(field.type):
-            why = f"field {field.name!r} holds a null where the schema says not null"
-            rows |= dict.fromkeys(np.flatnonzero(_holds(column, field.type, _is_or_holds_null)).tolist(), why)
+        why = f"field {field.name!r} holds a null where the schema says not null"
+        rows |= dict.fromkeys(np.flatnonzero(_holds(column, field.type, _is_or_holds_null)).tolist(), why)
     return rows
-
-
-def _demands_values(kind: pa.DataType) -> bool:
-    """Return whether a part of the type is not nullable, at any depth."""
-    inner = [kind.field(number) for number in range(kind.num_fields)]
-    return any(not field.nullable or _demands_values(field.type) for field in inner)
 
 
 def _with_null(values: pa.Array, field: pa.Field) -> Offsets:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import count, pairwise
+from itertools import count
 
 import numpy as np
 import pyarrow as pa
@@ -93,10 +93,7 @@ class JsonDecoder:
             )
             misfits |= dict.fromkeys(not_objects(subset), "not a JSON object")
             few = len(unread) * _FEW < len(chunk.ends)
-            tables += [
-                (unread[places], table)
-                for places, table in self._read_objects(subset, self._objects(subset, misfits), misfits, few=few)
-            ]
+            tables += [(unread[places], table) for places, table in self._read_objects(subset, misfits, few=few)]
             reasons = {int(unread[place]): why for place, why in misfits.items()}
         batch = pa.RecordBatch.from_arrays([pa.array([], kind) for kind in self.schema.types], schema=self.schema)
         if tables:
@@ -120,15 +117,12 @@ class JsonDecoder:
                 found[row] = why or "a number may be too large: the record has too many digits or levels to check"
         return found
 
-    def _objects(self, chunk: Chunk, reasons: Reasons) -> Objects:
-        return find_objects(chunk, reasons, commas=self._commas)
-
-    def _read_objects(self, chunk: Chunk, objects: Objects, reasons: Reasons, *, few: bool) -> Iterator[ReadRows]:
-        """Yield the rows of `objects` that the parser reads, and add to `reasons` why it refuses others.
+    def _read_objects(self, chunk: Chunk, reasons: Reasons, *, few: bool) -> Iterator[ReadRows]:
+        """Yield the rows of the objects that the parser reads, and add to `reasons` why it refuses others.
 
         A call of the parser takes as long as some dozens of checks, so a few objects are all checked first.
         """
-        known = len(reasons)
+        objects, known = find_objects(chunk, reasons, commas=self._commas), len(reasons)
         if not self._expect_bad:
             try:
                 if len(objects):
@@ -137,7 +131,7 @@ class JsonDecoder:
                 self._expect_bad = True
         if self._expect_bad:
             self._check_suspects(chunk, objects, reasons, few=few)
-            for piece in self._objects(chunk, reasons).pieces(_PIECE_BYTES):
+            for piece in find_objects(chunk, reasons, commas=self._commas).pieces(_PIECE_BYTES):
                 yield from self._around_bad(chunk, piece, reasons)
             self._expect_bad = len(reasons) > known
 
@@ -211,22 +205,12 @@ class JsonDecoder:
 
     def _one_by_one(self, chunk: Chunk, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
         """Yield the rows of `objects` that are good, after a check of each."""
-        unread = []
-        for index in objects.indices.tolist():
-            record = chunk.record(index)
-            why = self._check(record)
-            refused = why or self._refusals.why(record)
-            if refused:
-                reasons[index] = refused
-            elif why is not None:
-                unread.append(index)
-        objects = objects.without(reasons)
-        places: Offsets = np.searchsorted(objects.indices, unread)
-        borders = np.unique(np.concatenate([[0], places, places + 1, [len(objects)]]))
-        for low, high in pairwise(borders.tolist()):
-            yield from self._halved(objects[low:high], reasons)
+        self._check_each(chunk, objects.indices.tolist(), reasons)
+        yield from self._halved(objects.without(reasons), reasons)
 
     def _halved(self, objects: Objects, reasons: Reasons) -> Iterator[ReadRows]:
+        if not len(objects):
+            return
         try:
             yield from self._read(objects)
         except pa.ArrowInvalid as error:

@@ -46,7 +46,7 @@ class Objects:
 
     def without(self, left_out: Collection[int]) -> Objects:
         """Return those of the objects, of which there must be one, whose indices are not left out."""
-        kept = np.array([index not in left_out for index in self.indices.tolist()], np.bool_)
+        kept = np.isin(self.indices, list(left_out), invert=True)
         first, text = int(self.begins[0]), bytearray(self.text())
         begins, ends = self.begins - first, self.ends - first
         for begin, end in zip(begins[~kept].tolist(), ends[~kept].tolist(), strict=True):
@@ -80,16 +80,11 @@ def not_objects(chunk: Chunk) -> list[int]:
 def find_objects(chunk: Chunk, left_out: Collection[int], *, commas: bool) -> Objects:
     """Return the records that are not left out; `commas` says that a comma may follow each."""
     buffer: bytes | bytearray = chunk.buffer
-    indices = np.arange(len(chunk.ends), dtype=np.int64)
-    if commas and len(indices) > 1:
+    if commas and len(chunk.ends) > 1:
         buffer = bytearray(buffer)
         data = np.frombuffer(buffer, np.uint8)
         places = next_visible(data, chunk.ends[:-1])
         data[places[places < chunk.nexts[:-1]]] = _LF
-    if left_out:
-        buffer = bytearray(buffer) if isinstance(buffer, bytes) else buffer
-        for index in left_out:
-            begin, end = int(chunk.begins[index]), int(chunk.ends[index])
-            buffer[begin:end] = b" " * (end - begin)
-        indices = np.delete(indices, list(left_out))
-    return Objects(buffer=pa.py_buffer(buffer), indices=indices, begins=chunk.begins[indices], ends=chunk.ends[indices])
+    every = np.arange(len(chunk.ends), dtype=np.int64)
+    objects = Objects(buffer=pa.py_buffer(buffer), indices=every, begins=chunk.begins, ends=chunk.ends)
+    return objects.without(left_out) if left_out else objects

@@ -31,7 +31,7 @@ class UnknownFieldError(Exception):
 class JsonParser:
     """Reads text that consists of JSON objects and white space into the columns of a schema.
 
-    Arrow reads times as text first; `read` and `typed` are the two steps, and `parse` is both.
+    Arrow reads times as text first; `read` and `typed` are the two steps.
     """
 
     def __init__(self, schema: str) -> None:
@@ -49,18 +49,10 @@ class JsonParser:
                 )
                 for behavior in ("ignore", "error")
             )
-            self.parse(pa.py_buffer(b"{}"), 1)
+            self.typed(self.read(pa.py_buffer(b"{}"), 1))
         except pa.ArrowException as error:
             msg = f"schema {schema!r} cannot be read from JSON ({error}); choose other types, such as string"
             raise OptionsError(msg) from error
-
-    def parse(self, text: pa.Buffer, count: int) -> pa.RecordBatch:
-        """Return the `count` rows of `text`.
-
-        Raises:
-            ArrowInvalid: when it is not UTF-8, or has another number of values or one that does not fit.
-        """
-        return self.typed(self.read(text, count))
 
     def read(self, text: pa.Buffer, count: int, *, knows_all: bool = False) -> pa.Table:
         """Return the `count` rows of `text`, times as text.

@@ -11,9 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from airflow_provider_blockread.errors import LookBackError
-from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK
-from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Mask, Offsets
 
 Bytes = npt.NDArray[np.uint8]
@@ -26,7 +23,6 @@ _IS_WHITE[list(WHITE)] = True
 _CASE = 0x20  # `{` and `[` differ in this bit alone, `}` and `]` too
 _OPEN, _CLOSE = b"{}"
 _STEPS = 16  # most runs of white space between two values are shorter
-_FIRST_READ, _LARGEST_READ = 64, 2**20  # bytes of a look-back
 
 
 @dataclass(slots=True)
@@ -129,26 +125,3 @@ def last_visible(data: Bytes, places: Offsets, floors: Offsets) -> Offsets:
     begins = np.flatnonzero(white_starts(data))
     found[blank] = begins[np.searchsorted(begins, found[blank], side="right") - 1]
     return np.maximum(found, floors)
-
-
-def run_before(source: ByteSource, offset: int, run_of: bytes) -> int:
-    """Return the length of the run of bytes of `run_of` that directly precedes `offset`, at most to the data offset.
-
-    Raises:
-        LookBackError: when the run is longer than `MAX_LOOK_BACK`.
-    """
-    end, want = offset, _FIRST_READ
-    while end > source.data_offset:
-        if offset - end > MAX_LOOK_BACK:
-            msg = (
-                f"{source.name}: no record start can be found within {MAX_LOOK_BACK} bytes before byte"
-                f" {offset * source.unit_bytes}, all of which are among {run_of!r};"
-                f" {ONE_BLOCK}"
-            )
-            raise LookBackError(msg)
-        low = max(end - want, source.data_offset)
-        kept = len(source.read(low, end).rstrip(run_of))
-        if kept:
-            return offset - low - kept
-        end, want = low, min(want * 2, _LARGEST_READ)
-    return offset - end

@@ -7,23 +7,23 @@ without escapes finds the delimiters: a CRLF after an escape is one escaped newl
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from airflow_provider_blockread.errors import LookBackError
 from airflow_provider_blockread.options import Delimited, Escaped, Lines
 from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.records.decode import RawDecoder
-from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
+from airflow_provider_blockread.records.model import Decoder, Offsets, Walk
 from airflow_provider_blockread.records.text.delimited import DelimitedFormat
 from airflow_provider_blockread.records.text.format import SeparatedFormat, TextFormat
 from airflow_provider_blockread.records.text.lines import LineFormat
-from airflow_provider_blockread.records.text.pieces import RecordFinder, first_end, with_last
+from airflow_provider_blockread.records.text.pieces import (
+    RecordFinder,
+    after_odd_runs,
+    first_end,
+    run_before,
+    with_last,
+)
 from airflow_provider_blockread.records.text.unescape import UnescapingDecoder, unescape
-
-_FIRST_BYTES = 2**10  # escape runs are short
-_MOST_BYTES = 2**20
 
 
 class EscapedFormat(TextFormat):
@@ -48,7 +48,7 @@ class EscapedFormat(TextFormat):
             LookBackError: when the run of escapes before a delimiter is longer than `MAX_LOOK_BACK`.
         """
         found = self._separated.cut(source, offset, state)
-        if found < source.size and self._escapes_before(source, self._begin(source, found)) % 2:
+        if found < source.size and run_before(source, self._begin(source, found), self._escape) % 2:
             return first_end(source, found, self.finder())
         return found
 
@@ -75,25 +75,6 @@ class EscapedFormat(TextFormat):
             return end - len(self._separated.delimiter)
         return end - (2 if source.read(max(end - 2, source.data_offset), end) == b"\r\n" else 1)
 
-    def _escapes_before(self, source: ByteSource, place: int) -> int:
-        """Return how many escapes directly precede `place`."""
-        low, want = place, 1
-        while low > source.data_offset:
-            bottom = max(low - want, source.data_offset)
-            window = source.read(bottom, low)
-            others = len(window.rstrip(self._escape))
-            if others:
-                return place - bottom - others
-            low, want = bottom, min(max(want * 2, _FIRST_BYTES), _MOST_BYTES)
-            if place - low > MAX_LOOK_BACK:
-                msg = (
-                    f"{source.name}: more than {MAX_LOOK_BACK} escapes in a row precede byte"
-                    f" {place * source.unit_bytes}, too many to determine whether a record ends there;"
-                    f" {ONE_BLOCK}"
-                )
-                raise LookBackError(msg)
-        return place - low
-
 
 class _Unescaped:
     """Finds the delimiters that are not escaped, in a text that begins after a delimiter."""
@@ -112,27 +93,7 @@ class _Unescaped:
         return Walk(ends, nexts), searched
 
     def _unescaped(self, piece: bytes, ends: Offsets, nexts: Offsets) -> tuple[Offsets, Offsets]:
-        data, escape = np.frombuffer(piece, np.uint8), self._escape[0]
-        behind = np.flatnonzero(data[ends - 1] == escape) if len(ends) else ends
-        if len(behind) and ends[behind[0]] == 0:
-            behind = behind[1:]  # index -1 is the last byte of the piece
-        if not len(behind) and not self._odd:
-            return ends, nexts
-        kept: Mask = np.ones(len(ends), np.bool_)
-        kept[behind[_odd_runs(data, ends[behind] - 1, escape)]] = False
+        escaped = after_odd_runs(np.frombuffer(piece, np.uint8), ends, self._escape[0])
         if self._odd:
-            kept ^= ends == len(piece) - len(piece.lstrip(self._escape))
-        return ends[kept], nexts[kept]
-
-
-def _odd_runs(data: npt.NDArray[np.uint8], lasts: Offsets, escape: int) -> Mask:
-    """Return which of the runs of escapes that end at `lasts` have an odd length."""
-    alone: Mask = (lasts == 0) | (data[lasts - 1] != escape)
-    longer = np.flatnonzero(~alone)
-    if len(longer):
-        spots = np.flatnonzero(data == escape)
-        begins = np.append(True, np.diff(spots) != 1)
-        first = np.maximum.accumulate(np.where(begins, np.arange(len(spots)), 0))
-        places = np.searchsorted(spots, lasts[longer])
-        alone[longer] = (places - first[places]) % 2 == 0
-    return alone
+            escaped ^= ends == len(piece) - len(piece.lstrip(self._escape))
+        return ends[~escaped], nexts[~escaped]

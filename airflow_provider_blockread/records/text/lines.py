@@ -52,12 +52,10 @@ class LineFormat(SeparatedFormat):
 
     def ends(self, buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
         """Return where newlines begin and end in `buffer`."""
-        return _universal_ends(buffer, final=final) if self.universal and b"\r" in buffer else _lf_ends(buffer)
-
-
-def _lf_ends(buffer: bytes) -> tuple[Offsets, Offsets]:
-    ends = np.flatnonzero(np.frombuffer(buffer, np.uint8) == _LF)
-    return ends, ends + 1
+        if self.universal and b"\r" in buffer:
+            return _universal_ends(buffer, final=final)
+        ends = np.flatnonzero(np.frombuffer(buffer, np.uint8) == _LF)
+        return ends, ends + 1
 
 
 def _universal_ends(buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
@@ -69,15 +67,8 @@ def _universal_ends(buffer: bytes, *, final: bool) -> tuple[Offsets, Offsets]:
     awaited = not final and data[-1] == _CR  # its LF may be the next byte of the file
     if np.count_nonzero(paired) == np.count_nonzero(data == _CR) - awaited:
         return newlines - paired, newlines + 1
-    return _mixed_ends(data, final=final)
-
-
-def _mixed_ends(data: npt.NDArray[np.uint8], *, final: bool) -> tuple[Offsets, Offsets]:
-    """Return the ends of lines some of which end in a lone CR."""
-    ends, nexts = crlf_joined(data, np.flatnonzero((data == _LF) | (data == _CR)))
-    if not final and data[-1] == _CR:  # its LF may be the next byte of the file
-        return ends[:-1], nexts[:-1]
-    return ends, nexts
+    ends, nexts = crlf_joined(data, np.flatnonzero((data == _LF) | (data == _CR)))  # some lines end in a lone CR
+    return (ends[:-1], nexts[:-1]) if awaited else (ends, nexts)
 
 
 def crlf_joined(data: npt.NDArray[np.uint8], marks: Offsets) -> tuple[Offsets, Offsets]:

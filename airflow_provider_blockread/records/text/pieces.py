@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
+from airflow_provider_blockread.errors import LookBackError
+from airflow_provider_blockread.records.format import MAX_LOOK_BACK, ONE_BLOCK
 from airflow_provider_blockread.records.io.source import ByteSource, too_long
-from airflow_provider_blockread.records.model import Offsets, Walk
+from airflow_provider_blockread.records.model import Mask, Offsets, Walk
 
 PIECE_BYTES = 2**20  # its arrays fit the processor's cache
 _FIRST_BYTES = 64 * 2**10  # most records end within it
+_FIRST_BACK = 64  # most runs are shorter
 
 
 class RecordFinder(Protocol):
@@ -73,3 +77,43 @@ def after_run(source: ByteSource, start: int, run_of: bytes) -> int:
         if rest:
             return position + len(window) - len(rest)
     return source.size
+
+
+def run_before(source: ByteSource, offset: int, run_of: bytes) -> int:
+    """Return the length of the run of bytes of `run_of` that directly precedes `offset`, at most to the data offset.
+
+    Raises:
+        LookBackError: when the run is longer than `MAX_LOOK_BACK`.
+    """
+    end, want = offset, _FIRST_BACK
+    while end > source.data_offset:
+        if offset - end > MAX_LOOK_BACK:
+            msg = (
+                f"{source.name}: no record start can be found within {MAX_LOOK_BACK} bytes before byte"
+                f" {offset * source.unit_bytes}, all of which are among {run_of!r};"
+                f" {ONE_BLOCK}"
+            )
+            raise LookBackError(msg)
+        low = max(end - want, source.data_offset)
+        kept = len(source.read(low, end).rstrip(run_of))
+        if kept:
+            return offset - low - kept
+        end, want = low, min(want * 2, PIECE_BYTES)
+    return offset - end
+
+
+def after_odd_runs(data: npt.NDArray[np.uint8], places: Offsets, byte: int) -> Mask:
+    """Return which places directly follow a run of a byte that has an odd length."""
+    found = np.zeros(len(places), np.bool_)
+    behind = np.flatnonzero((data[places - 1] == byte) & (places > 0))
+    lasts = places[behind] - 1
+    alone: Mask = (lasts == 0) | (data[lasts - 1] != byte)
+    longer = np.flatnonzero(~alone)
+    if len(longer):
+        spots = np.flatnonzero(data == byte)
+        begins = np.append(True, np.diff(spots) != 1)
+        first = np.maximum.accumulate(np.where(begins, np.arange(len(spots)), 0))
+        at = np.searchsorted(spots, lasts[longer])
+        alone[longer] = (at - first[at]) % 2 == 0
+    found[behind] = alone
+    return found

@@ -58,11 +58,10 @@ class NameRules:
 
     def wants(self, relative: str) -> bool:
         """Return whether a file in an entered folder matches the patterns, or is a marker."""
-        if not self._wanted.is_all and not self._wanted.match(relative):
-            return self.marks(relative.rpartition("/")[2])
-        if self._excluded is not None and self._excluded.match(relative):
-            return self.marks(relative.rpartition("/")[2])
-        return True
+        matches = self._wanted.is_all or self._wanted.match(relative)
+        if matches and not (self._excluded is not None and self._excluded.match(relative)):
+            return True
+        return self.marks(relative.rpartition("/")[2])
 
     def enters(self, relative: str) -> bool:
         """Return whether a folder in entered folders can contain matching files."""

@@ -14,8 +14,8 @@ from oracles import ShortReads
 
 from airflow_provider_blockread.errors import LookBackError, RecordError
 from airflow_provider_blockread.records import RecordFormat, read_records, record_format, scan_block
-from airflow_provider_blockread.records.json import text as json_text
 from airflow_provider_blockread.records.reading import open_source
+from airflow_provider_blockread.records.text import pieces
 from airflow_provider_blockread.records.walking import first_start
 from tests.examples import examples
 
@@ -277,7 +277,7 @@ def test_long_runs_are_looked_at_a_few_times_at_most(fmt: RecordFormat, piece: b
 @pytest.mark.parametrize(("byte", "data"), [(b"\\", b'["'), (b" ", b"[1, ")])
 def test_a_look_back_that_is_too_long_is_refused(byte: bytes, data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Too many backslashes or blanks before a block say to read the file as one block."""
-    monkeypatch.setattr(json_text, "MAX_LOOK_BACK", 2**17)
+    monkeypatch.setattr(pieces, "MAX_LOOK_BACK", 2**17)
     data += byte * 2**19 + b'"]'
     source, fmt = open_source(io.BytesIO(data), ARRAY)
     with pytest.raises(LookBackError, match="read this file as one block"):

@@ -13,7 +13,7 @@ from oracles import ShortReads
 from airflow_provider_blockread.errors import LookBackError, RecordError
 from airflow_provider_blockread.records import ByteSource, RecordFormat, read_records, record_format
 from airflow_provider_blockread.records.reading import open_source
-from airflow_provider_blockread.records.text import escaped as escaped_module
+from airflow_provider_blockread.records.text import pieces
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, walk_block
 from tests.examples import examples
 from tests.records.reading_here import CountingSource
@@ -149,9 +149,9 @@ def starts(data: bytes) -> list[int]:
 
 def test_a_run_beyond_the_look_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where escapes continue for too long, the error says to read the file as one block."""
-    monkeypatch.setattr(escaped_module, "MAX_LOOK_BACK", 2**17)
+    monkeypatch.setattr(pieces, "MAX_LOOK_BACK", 2**17)
     source = ByteSource(io.BytesIO(b"x\n" + b"\\" * 2**19 + b"\nlast"))
-    with pytest.raises(LookBackError, match=r"precede byte 524290, .* read this file as one block"):
+    with pytest.raises(LookBackError, match=r"before byte 524290, .* read this file as one block"):
         first_start(source, make(None), 2**18, 0)
 
 

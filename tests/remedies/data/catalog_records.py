@@ -29,11 +29,6 @@ RECORDS_SIDE: list[Entry] = [
         "records/csv/format.py", "is not UTF-8", f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names"
     ),
     Remedy(
-        "records/csv/format.py",
-        "cannot be read (",
-        f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
-    ),
-    Remedy(
         "records/csv/decode.py",
         "columns are not known yet",
         f"{LIMITS}::test_columns_are_known_by_a_schema_or_from_a_window",
@@ -82,7 +77,6 @@ RECORDS_SIDE: list[Entry] = [
         "no byte order mark",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
-    Remedy("records/text/escaped.py", "escapes in a row", f"{LONG}::test_a_file_is_read_as_one_block"),
     Remedy(
         "records/json/array.py",
         "does not start with",
@@ -105,7 +99,7 @@ RECORDS_SIDE: list[Entry] = [
         "no text becomes",
         "It is the reason within the message about the schema, which names the remedy.",
     ),
-    Remedy("records/json/text.py", "no record start can be found", f"{LONG}::test_a_file_is_read_as_one_block"),
+    Remedy("records/text/pieces.py", "no record start can be found", f"{LONG}::test_a_file_is_read_as_one_block"),
     Remedy("records/json/walk.py", "correct the `}`", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy("records/json/walk.py", "remove what follows", f"{RECORDS}::test_a_corrected_file_is_read"),
     Remedy(

@@ -8,8 +8,7 @@ from types import ModuleType
 import pytest
 
 from airflow_provider_blockread.records.csv import runs as csv_runs
-from airflow_provider_blockread.records.json import text as json_text
-from airflow_provider_blockread.records.text import delimited, escaped
+from airflow_provider_blockread.records.text import delimited, pieces
 from tests.remedies.advice import commands
 from tests.remedies.data.desk import Desk
 
@@ -32,12 +31,12 @@ LONG_RUNS = [
          "quotes in a row from", 1),
     Long(delimited, b"||" * (LONG // 8), ["--format", "delimited", "--format-option", "delimiter=||"],
          "the delimiter b'||' overlaps itself", LONG // 8),
-    Long(escaped, b"\\" * LONG + b"\nx", ["--format", "escaped"], "escapes in a row", 2),
-    Long(json_text, b'["' + b"\\" * LONG + b'"]', ["--format", "json_array"], "no record start can be found", 1),
+    Long(pieces, b"\\" * LONG + b"\nx", ["--format", "escaped"], "no record start can be found", 2),
+    Long(pieces, b'["' + b"\\" * LONG + b'"]', ["--format", "json_array"], "no record start can be found", 1),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("run", LONG_RUNS, ids=lambda run: run.says)
+@pytest.mark.parametrize("run", LONG_RUNS, ids=lambda run: run.options[1])
 def test_a_file_is_read_as_one_block(desk: Desk, monkeypatch: pytest.MonkeyPatch, run: Long) -> None:
     """The window keeps the blocks that it was planned with, so it is given up first, as the message says."""
     monkeypatch.setattr(run.module, "MAX_LOOK_BACK", 2**17)
