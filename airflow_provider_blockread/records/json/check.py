@@ -98,8 +98,10 @@ def _number(text: str) -> Written:
 
 
 def _is_decimal(kind: pa.DataType, value: object) -> bool:
+    if type(value) not in {int, str, Written}:
+        return value is None
     text = value.text if isinstance(value, Written) else str(value)
-    return value is None or (type(value) in {int, str, Written} and fits_decimal(text.replace("+-", "-"), kind))
+    return fits_decimal(text.replace("+-", "-"), kind)  # as Arrow reads `1e+-2`
 
 
 def _is_float(too_large: int, value: object) -> bool:

@@ -187,11 +187,7 @@ class JsonDecoder:
         values = objects.values()
         self._check_each(chunk, objects.indices[not_utf8(values)].tolist(), reasons)
         suspects = objects.indices if few else objects.indices[self._unlikely(values)]
-        for index in suspects.tolist():
-            why = self._check(chunk.record(index))
-            if why == "":
-                why = self._refusals.why(chunk.record(index)) if few else None
-            reasons |= {} if why is None else {index: why}
+        self._check_each(chunk, suspects.tolist(), reasons)
 
     def _check_each(self, chunk: Chunk, suspects: list[int], reasons: Reasons) -> bool:
         """Check records one by one, add to `reasons` why some are bad, and return whether any is."""

@@ -97,7 +97,7 @@ class JsonParser:
         except pa.ArrowInvalid:
             bad = self._misfits(table)
             kept = np.delete(np.arange(table.num_rows), list(bad))
-            return self.typed(table.take(_indices(kept))), bad
+            return self.typed(table.take(pa.array(kept))), bad
 
     def _misfits(self, table: pa.Table) -> dict[int, str]:
         """Return the rows with a value that is not of its type, and why it is not."""
@@ -109,7 +109,7 @@ class JsonParser:
                 if pa.types.is_temporal(kind):
                     doubtful &= ~usual_times(values, kind)
                 places = np.flatnonzero(doubtful)
-                for place, error in many_failures(times_reader(values.take(_indices(places)), kind), len(places)):
+                for place, error in many_failures(times_reader(values.take(pa.array(places)), kind), len(places)):
                     bad.setdefault(int(rows[places[place]]), str(error))
         return bad
 
@@ -134,10 +134,6 @@ def _unconverted(rows: Offsets, values: pa.Array, kind: pa.DataType) -> Iterator
             yield from _unconverted(rows, values.field(number), field.type)
     elif values.type != kind:
         yield rows, values, kind
-
-
-def _indices(places: Offsets) -> pa.Array:
-    return pa.Array.from_buffers(pa.int64(), len(places), [None, pa.py_buffer(places)])
 
 
 def _read_as(kind: pa.DataType) -> pa.DataType:

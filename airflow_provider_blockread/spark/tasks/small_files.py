@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
 
 import numpy as np
-import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import BlockReadError
@@ -25,7 +24,7 @@ from airflow_provider_blockread.records.io.codecs import MAGICS
 from airflow_provider_blockread.records.io.foreign import foreign_head, foreign_name
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.joining import join_files
-from airflow_provider_blockread.records.model import Chunk, Decoded, Decoder
+from airflow_provider_blockread.records.model import Decoder
 from airflow_provider_blockread.records.reading import bind
 from airflow_provider_blockread.records.text.encodings import BYTE_ORDER_MARKS
 from airflow_provider_blockread.records.text.format import TextFormat
@@ -173,7 +172,7 @@ class SmallFiles:
         start = len(bound.header)
         try:
             files = join_files(bound.fmt, [content[start:] for content in contents] if start else contents)
-            decoded = _decode(bound.decoder, files.chunk)
+            decoded = bound.decoder.decode(files.chunk)
         except BlockReadError:
             return None
         return JoinedRead(blocks=blocks[: len(files)], fmt=bound.fmt, header=bound.header, files=files, decoded=decoded)
@@ -187,9 +186,3 @@ class SmallFiles:
                 yield read.part(before + 1, file, receipts)
             if file < len(read.blocks):
                 yield read.blocks[file]
-
-
-def _decode(decoder: Decoder, chunk: Chunk) -> Decoded:
-    if not len(chunk.starts):
-        return Decoded(batch=pa.RecordBatch.from_pylist([], schema=decoder.schema))
-    return decoder.decode(chunk)

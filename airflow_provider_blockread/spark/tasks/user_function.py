@@ -105,10 +105,12 @@ class UserFunction:
                     break
             else:
                 break
+        _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
+        at = place_in(frames[0].filename, error) if frames else ""  # the last place in the function's own file
         place = f"byte {rows.offsets[first]}"
         where = f"the record at {place}" if count == 1 else f"the batch of {count} records from {place} on"
         return FunctionError(
-            f"{self._option} raised {type(error).__name__}: {error}{_place(error)} on {where} of {rows.blocks[0]};"
+            f"{self._option} raised {type(error).__name__}: {error}{at} on {where} of {rows.blocks[0]};"
             " correct the function and clear the run"
         )
 
@@ -118,9 +120,3 @@ class UserFunction:
         except Exception as error:  # noqa: BLE001 - whatever the user's code raises
             return error
         return None
-
-
-def _place(error: Exception) -> str:
-    """Return the last place in the function's own file in an error's traceback, or an empty string."""
-    _, *frames = traceback.extract_tb(error.__traceback__)  # the first is ours
-    return place_in(frames[0].filename, error) if frames else ""
