@@ -68,7 +68,7 @@ def test_lists_tell_what_was_pruned(windows: Place) -> None:
     windows.json(*OLD, "--yes")
 
     old, new = sorted(windows.json("windows", "list"), key=lambda row: str(row["state"]))
-    assert (old["state"], old["records"], old["note"][:10]) == ("published", 2, "pruned on ")
+    assert (old["state"], old["records"], old["groups"], old["note"][:10]) == ("published", 2, "1/1", "pruned on ")
     assert (new["state"], new["note"]) == ("waiting", None)
     listed = windows.call("files", "list", "feed")
     assert "feed: 1 planned, 2 pruned" in listed.stderr

@@ -61,7 +61,7 @@ class WindowRow:
     progress: Progress  # of the newest one
     excluded: int  # files
     viewed: Generation | None  # `current`, unless another one is requested
-    groups: GroupSums  # of the viewed one; empty for a pruned window
+    groups: GroupSums  # of the viewed one
 
     @property
     def state(self) -> str:
@@ -93,9 +93,10 @@ class WindowRow:
 
     @property
     def reading_s(self) -> float | None:
-        """Seconds from the first group's start to the last one's end, or None while this is not known."""
+        """Seconds from the first group's start to the last one's end; None before all are done, and once pruned."""
         began, ended = self.groups.began_at, self.groups.ended_at
-        return (ended - began).total_seconds() if began is not None and ended is not None else None
+        is_read = self.groups.done == self.window.groups
+        return (ended - began).total_seconds() if is_read and began is not None and ended is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +202,15 @@ def window_rows(connection: Connection, rows: Sequence[Any], now: datetime) -> l
 def _viewing(connection: Connection, rows: Sequence[WindowRow]) -> list[WindowRow]:
     """Return windows with the sums of the groups of their viewed generations."""
     sums = _group_sums(connection, [row.viewed for row in rows if row.viewed is not None])
-    return [replace(row, groups=sums.get(row.window.id, GroupSums())) for row in rows]
+    return [replace(row, groups=sums.get(row.window.id) or _proven_sums(row)) for row in rows]
+
+
+def _proven_sums(row: WindowRow) -> GroupSums:
+    """Return the sums of groups that are pruned, as far as a proof has them, or of none before the plan."""
+    if row.viewed is None or row.viewed.proven_at is None:
+        return GroupSums()
+    window, sums = row.window, row.viewed.sums
+    return GroupSums(done=window.groups, blocks_done=window.blocks, read_bytes=sums.bytes, records=sums.records)
 
 
 def _named(text: str) -> ColumnElement[bool]:

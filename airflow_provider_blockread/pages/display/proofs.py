@@ -45,8 +45,7 @@ def stages_of(row: WindowRow, withdrawn_at: datetime | None = None) -> list[Stag
     found: list[tuple[str, bool, datetime | None, str]] = [("planned", is_planned, window.created_at, "")]
     if window.scan_epoch:
         found.append(("scanned", is_read or window.scanned_at is not None, window.scanned_at, ""))
-    is_pruned = window.pruned_at is not None  # and its groups with it
-    done = f"{groups.done:,} of {plural(window.groups, 'group')}" if window.groups and not is_pruned else ""
+    done = f"{groups.done:,} of {plural(window.groups, 'group')}" if window.groups else ""
     last = "verified" if generation is not None and generation.mode == "verify" else "published"
     found += [
         ("read", is_read, groups.ended_at if is_read else groups.began_at, done),

@@ -63,7 +63,7 @@ MEASURES = {
     "bytes": Measure(title="bytes", value=lambda row: row.bytes, text=size),
     "speed": Measure(
         title="bytes a second",
-        value=lambda row: row.groups.read_bytes / max(row.reading_s or 0, 0.05) if row.shown else 0,
+        value=lambda row: row.groups.read_bytes / max(row.reading_s, 0.05) if row.reading_s is not None else 0,
         text=lambda value: rate(value, 1.0),
     ),
     "lag": Measure(title="time from plan to published", value=_lag_s, text=duration),

@@ -10,8 +10,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.files.discovery import record_files
+from airflow_provider_blockread.ledger.windows.generations import start_generation
+from airflow_provider_blockread.ledger.windows.groups import complete_group
 from airflow_provider_blockread.steps.model import Environment
-from tests.ledger.make import FEED, close_empty_window, version
+from tests.ledger.clock import Clock
+from tests.ledger.make import FEED, claim, close_empty_window, open_window, outcome, publish, ref, version
 
 HERE = "/ledgers/main/feeds/1"
 
@@ -29,6 +32,19 @@ def windows(env: Environment) -> None:
     for number in range(52):
         close_empty_window(env.ledger, FEED, f"k{number}", owner="me")
     record_files(env.ledger, FEED, [version(f"f{number}") for number in range(52)], complete=False)
+
+
+def test_what_is_read_again_has_no_speed_before_it_is_read(client: TestClient, env: Environment, clock: Clock) -> None:
+    """The list and the chart show none of the half of a rebuild, beside the numbers of what is published."""
+    publish(env.ledger, window := open_window(env.ledger))
+    start_generation(env.ledger, window.id, options={}, mode="write", clear_number=0)
+    half = claim(env.ledger, group := ref(window, generation=2))
+    clock.pass_seconds(10)
+    complete_group(env.ledger, half, outcome(group))
+    text = client.get(f"{HERE}?measure=speed").text
+
+    assert "10 s</td>" not in text
+    assert "5 B/s" not in text
 
 
 @pytest.mark.usefixtures("windows")

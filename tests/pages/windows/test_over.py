@@ -109,6 +109,7 @@ def test_a_pruned_window_offers_what_works(lake: Lake) -> None:
     _prune(lake)
     text, run = said(lake, page), said(lake, f"/tabs/run?{RUN}")
     verify = lake.client.get(f"{page}/actions/verify").text
+    live = lake.client.get(f"{page}/live").json()
 
     assert before == {"rebuild", "reprocess", "verify", "undo"}
     assert offered(lake, page) == {"undo"}
@@ -119,6 +120,7 @@ def test_a_pruned_window_offers_what_works(lake: Lake) -> None:
     assert "to come" not in text
     assert "yet" not in text
     assert ("past", "read", "done") in steps(lake, page)
+    assert [live[f"{name}_done"] for name in ("groups", "blocks", "bytes", "records")] == [4, 21, 806, 102]
     assert "records 102" in run
     assert "0 of" not in run.partition("second")[0]
     assert "left alone, since it was pruned on 2026-01-03 and its plan is gone" in verify
