@@ -18,6 +18,7 @@ from airflow_provider_blockread.ledger.overview.windows import WindowFilter, lis
 from airflow_provider_blockread.ledger.schema.tables import REVISIONS, files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_abandoning, finish_withdrawal, release_files
+from airflow_provider_blockread.ledger.windows.generations import start_generation
 from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options import nanoseconds
@@ -112,6 +113,17 @@ def test_a_day_has_each_window_as_the_list_has_it(ledger: Ledger, clock: Clock) 
 
     assert today.windows == len(list_page(ledger, 1, WindowFilter(day=clock().replace(hour=0)))) == 2
     assert (today.state, today.shares) == ("stalled", (("stalled", 1), ("abandoned", 1)))
+
+
+def test_a_rebuild_that_failed_hides_no_window_of_its_day(ledger: Ledger) -> None:
+    """It is failed and its window stays published, which makes no other window of the day less planned."""
+    publish(ledger, window := open_window(ledger, "rebuilt", ("a",)))
+    start_generation(ledger, window.id, options={}, mode="write", clear_number=1)
+    fail_group(ledger, claim(ledger, ref(window, generation=2), clear_number=1), "broke")
+    open_window(ledger, "waits", ("b",))
+    [today] = feed_days(ledger, [1], 1)[1]
+
+    assert (today.windows, today.shares) == (2, (("failed", 1), ("planned", 1), ("published", 1)))
 
 
 def test_late_files_of_many_feeds_are_found_at_once(ledger: Ledger) -> None:

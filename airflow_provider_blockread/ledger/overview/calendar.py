@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
 
 from airflow_provider_blockread.ledger.dialect import day_of
 from airflow_provider_blockread.ledger.overview.windows import open_windows
@@ -16,7 +16,9 @@ from airflow_provider_blockread.ledger.schema.tables import generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 _DAY_NS = 86_400 * 1_000_000_000
-_SUMS = ("windows", "empty", "published", "abandoned", "failed", "stalled", "records", "bad_records", "bytes", "rows")
+_STATES = ("failed", "stalled", "planned", "published", "empty", "abandoned")  # of windows, the worst first
+_NUMBERS = ("records", "bad_records", "bytes", "rows")
+_SUMS = ("windows", *_STATES, *_NUMBERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +27,12 @@ class Day:
 
     date: date
     windows: int = 0
-    empty: int = 0
-    published: int = 0
-    abandoned: int = 0
-    failed: int = 0  # windows whose newest work ended in an error
+    failed: int = 0  # whose newest work ended in an error; what is published of them is counted, too
     stalled: int = 0
+    planned: int = 0
+    published: int = 0
+    empty: int = 0
+    abandoned: int = 0
     records: int = 0  # this and the following fields: of what is published
     bad_records: int = 0
     bytes: int = 0
@@ -43,10 +46,7 @@ class Day:
     @property
     def shares(self) -> tuple[tuple[str, int], ...]:
         """The number of its windows in each state, the worst states first; states without windows are omitted."""
-        names = ("failed", "stalled", "planned", "published", "empty", "abandoned")
-        counts = {name: getattr(self, name, 0) for name in names}
-        counts["planned"] = max(self.windows - sum(counts.values()), 0)
-        return tuple((name, number) for name, number in counts.items() if number)
+        return tuple((state, number) for state in _STATES if (number := getattr(self, state)))
 
 
 def feed_days(ledger: Ledger, feeds: Collection[int], days: int) -> dict[int, list[Day]]:
@@ -76,20 +76,20 @@ def _sums(
 ) -> Select[Any]:
     """Return the query for the sums of each day, given the windows of each state that heartbeats tell."""
     shown = generations.alias("shown")
-    counts = {
+    are_wrong = {state: windows.c.id.in_(ids) for state, ids in wrong.items()}
+    is_open = windows.c.state.in_(("planning", "open"))
+    states = {
+        **are_wrong,
+        "planned": and_(is_open, shown.c.number.is_(None), ~or_(*are_wrong.values())),
+        "published": shown.c.number.is_not(None),
         **{state: windows.c.state == state for state in ("empty", "abandoned")},
-        **{state: windows.c.id.in_(ids) for state, ids in wrong.items()},
     }
     query = select(
         windows.c.feed_id,
         day.label("day"),
         func.count().label("windows"),
-        func.count(shown.c.number).label("published"),
-        *(func.sum(case((condition, 1), else_=0)).label(state) for state, condition in counts.items()),
-        *(
-            func.coalesce(func.sum(shown.c[name]), 0).label(name)
-            for name in ("records", "bad_records", "bytes", "rows")
-        ),
+        *(func.count(case((condition, 1))).label(state) for state, condition in states.items()),
+        *(func.coalesce(func.sum(shown.c[name]), 0).label(name) for name in _NUMBERS),
     )
     query = query.outerjoin(shown, and_(shown.c.window_id == windows.c.id, shown.c.state == "published"))
     return query.where(windows.c.feed_id.in_(feeds), wanted).group_by(windows.c.feed_id, day)
