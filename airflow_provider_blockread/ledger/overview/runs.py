@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
@@ -30,8 +30,9 @@ def viewed_groups(ledger: Ledger, row: WindowRow) -> list[Group]:
 
 
 def last_published(ledger: Ledger, feed: int) -> datetime | None:
-    """Return when a window of the feed was last published, or None before the first publication."""
-    query = select(func.max(generations.c.published_at)).join(windows, windows.c.id == generations.c.window_id)
+    """Return when the feed's newest published window was published, or None if there is none."""
+    query = select(generations.c.published_at).join(windows, windows.c.id == generations.c.window_id)
+    mine = query.where(windows.c.feed_id == feed, generations.c.state == "published")
     with ledger.reading() as connection:
-        found: datetime | None = connection.scalar(query.where(windows.c.feed_id == feed))
+        found: datetime | None = connection.scalar(mine.order_by(windows.c.sequence.desc()).limit(1))
     return found
