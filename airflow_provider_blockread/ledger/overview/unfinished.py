@@ -13,8 +13,6 @@ MOST_OPEN = 500
 """Windows that are checked one by one: of each feed on a page of feeds, of all together on the page of health."""
 
 _BROKEN, _AT_WORK, _WAITING = range(3)
-#: The ranks of windows whose progress may be in a state; other states are those of windows at work.
-_RANKS = {"failed": (_BROKEN,), "waiting": (_WAITING,), "reading": (_BROKEN, _AT_WORK)}
 
 
 def urgent_windows(connection: Connection, feeds: Collection[int] | None, *, each: bool) -> list[str]:
@@ -34,8 +32,9 @@ def urgent_windows(connection: Connection, feeds: Collection[int] | None, *, eac
 def unfinished_in(query: Select[Any], state: str) -> Select[Any]:
     """Return a query of windows for those whose progress may be in this state."""
     found = _ranked()
-    ranks = _RANKS.get(state, (_AT_WORK,))
-    return query.join(found, found.c.window_id == windows.c.id).where(found.c.rank.in_(ranks))
+    wanted = {"failed": found.c.rank == _BROKEN, "waiting": found.c.rank == _WAITING}
+    may_be = wanted.get(state, found.c.heard_at.is_not(None))  # while a group is read, another may have failed
+    return query.join(found, found.c.window_id == windows.c.id).where(may_be)
 
 
 def _ranked() -> Subquery:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import event
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.ledger.overview import unfinished
@@ -88,6 +89,23 @@ def test_pages_of_a_state_go_on_until_they_are_full(ledger: Ledger, monkeypatch:
         before = page[-1].window.sequence
 
     assert seen == [["other6", "other5", "other4"], ["k3", "other2", "other1"], ["k0"]]
+
+
+def test_windows_that_failed_are_not_read_to_find_one_at_work(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filter takes as many statements however many of them there are."""
+    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.windows.JUDGED", 2)
+    claim(ledger, ref(open_window(ledger, "reads", ("a",))))
+    asked: list[str] = []
+    with ledger.reading() as connection:
+        event.listen(connection.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    counts = []
+    for number in range(4):
+        fail(ledger, f"bad {number}")
+        asked.clear()
+        assert [row.window.key for row in list_page(ledger, 1, WindowFilter(state="reading"))] == ["reads"]
+        counts.append(len(asked))
+
+    assert len(set(counts)) == 1, counts
 
 
 def test_a_published_window_is_listed_as_what_it_is(ledger: Ledger) -> None:
