@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, case, func, select
+from sqlalchemy import Connection, Select, func, select
 
 from airflow_provider_blockread.ledger.dialect import day_of
 from airflow_provider_blockread.ledger.files.unread import backlogs
@@ -46,6 +46,7 @@ class LastWindow(NamedTuple):
 
     id: str
     key: str
+    planned_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,37 +58,31 @@ class FeedSums:
     dags: frozenset[str]
     backlog: Backlog
     left_out: Mapping[str, int]  # files that are missing, changed or ignored
-    days: Mapping[str, DaySums]  # by day in UTC, as 2026-11-22, of the last `DAYS`
+    days: tuple[DaySums, ...]  # of the last `DAYS` in UTC, the oldest first
     open: tuple[WindowRow, ...]  # newest first
     last_listed_at: datetime | None  # when a listing last ended
-    last_planned_at: datetime | None
     last_window: LastWindow | None
     last_published_at: datetime | None
     pace: timedelta | None  # between windows planned in the last `DAYS`; None for fewer than three
 
-    def count(self, *states: str) -> int:
-        """Return how many open windows are in one of these states of progress."""
-        return sum(one.state in states for one in self.open)
-
-
-@dataclass
-class _Times:
-    planned: datetime | None = None
-    published: datetime | None = None
-    listed: datetime | None = None
-    pace: timedelta | None = None
-    days: dict[str, DaySums] = field(default_factory=dict)
+    @property
+    def last_planned_at(self) -> datetime | None:
+        """When its last window was planned."""
+        return None if self.last_window is None else self.last_window.planned_at
 
 
 def feeds_at_a_glance(ledger: Ledger, of: Collection[int] | None = None) -> list[FeedSums]:
     """Return the sums of the feeds with these numbers, ordered by name; None for all."""
     now = ledger.now()
     since = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    dates = [f"{since + timedelta(days=number):%Y-%m-%d}" for number in range(DAYS)]
     with ledger.reading() as connection:
         named = connection.execute(_of(select(feeds.c.id, feeds.c.name), feeds.c.id, of).order_by(feeds.c.name)).all()
         waiting = backlogs(connection, of)
         left_out = _left_out(connection, of)
-        times = _times(connection, of, since)
+        listed = _listed(connection, of)
+        paces = _paces(connection, of, since)
+        days, published = _published(connection, [row.id for row in named], since)
         dags = feed_dags(connection, of)
         last = _last_windows(connection, of)
         at_work: dict[int, list[WindowRow]] = defaultdict(list)
@@ -99,14 +94,13 @@ def feeds_at_a_glance(ledger: Ledger, of: Collection[int] | None = None) -> list
             name=row.name,
             dags=dags.get(row.id, frozenset()),
             backlog=waiting.get(row.id, Backlog()),
-            left_out=left_out.get(row.id, {}),
-            days=times[row.id].days,
-            open=tuple(at_work.get(row.id, ())),
-            last_listed_at=times[row.id].listed,
-            last_planned_at=times[row.id].planned,
+            left_out=left_out[row.id],
+            days=tuple(days[row.id].get(day, DaySums()) for day in dates),
+            open=tuple(at_work[row.id]),
+            last_listed_at=listed.get(row.id),
             last_window=last.get(row.id),
-            last_published_at=times[row.id].published,
-            pace=times[row.id].pace,
+            last_published_at=published.get(row.id),
+            pace=paces.get(row.id),
         )
         for row in named
     ]
@@ -125,51 +119,30 @@ def _left_out(connection: Connection, of: _Feeds) -> dict[int, dict[str, int]]:
     return found
 
 
-def _times(connection: Connection, of: _Feeds, since: datetime) -> defaultdict[int, _Times]:
-    found: defaultdict[int, _Times] = defaultdict(_Times)
-    listed = select(listings.c.feed_id, func.max(listings.c.finished_at).label("at")).group_by(listings.c.feed_id)
-    for row in connection.execute(_of(listed, listings.c.feed_id, of)):
-        found[row.feed_id].listed = row.at
-    for row in connection.execute(_planned(of, since)):
-        found[row.feed_id].planned, found[row.feed_id].pace = row.last, _pace(row)
-    for row in connection.execute(_published(connection, of, since)):
-        times = found[row.feed_id]
-        times.published = max(filter(None, (times.published, row.last)))
-        sums = (row.windows, row.records, row.bytes, row.bad_records)
-        times.days[row.day] = DaySums(*map(int, sums))
-    others = [feed for feed, times in found.items() if times.published is None]
-    last = select(windows.c.feed_id, func.max(generations.c.published_at).label("at")).join(generations)
-    for row in connection.execute(_of(last, windows.c.feed_id, others).group_by(windows.c.feed_id)):
-        found[row.feed_id].published = row.at
-    return found
+def _listed(connection: Connection, of: _Feeds) -> dict[int, datetime | None]:
+    query = select(listings.c.feed_id, func.max(listings.c.finished_at)).group_by(listings.c.feed_id)
+    return {row[0]: row[1] for row in connection.execute(_of(query, listings.c.feed_id, of))}
 
 
 def _last_windows(connection: Connection, of: _Feeds) -> dict[int, LastWindow]:
     newest = _of(select(func.max(windows.c.sequence).label("sequence"), windows.c.feed_id), windows.c.feed_id, of)
     last = newest.group_by(windows.c.feed_id).subquery()
     same = (windows.c.feed_id == last.c.feed_id) & (windows.c.sequence == last.c.sequence)
-    query = select(windows.c.feed_id, windows.c.id, windows.c.key).join(last, same)
-    return {row.feed_id: LastWindow(row.id, row.key) for row in connection.execute(query)}
+    query = select(windows.c.feed_id, windows.c.id, windows.c.key, windows.c.created_at).join(last, same)
+    return {feed: LastWindow(*window) for feed, *window in connection.execute(query)}
 
 
-def _planned(of: _Feeds, since: datetime) -> Select[Any]:
-    recent = case((windows.c.created_at >= since, windows.c.created_at))
-    query = select(
-        windows.c.feed_id,
-        func.max(windows.c.created_at).label("last"),
-        func.min(recent).label("first"),
-        func.count(recent).label("number"),
-    )
-    return _of(query, windows.c.feed_id, of).group_by(windows.c.feed_id)
+def _paces(connection: Connection, of: _Feeds, since: datetime) -> dict[int, timedelta]:
+    few, at = 3, windows.c.created_at
+    query = select(windows.c.feed_id, func.min(at), func.max(at), func.count()).where(at >= since)
+    query = _of(query, windows.c.feed_id, of).group_by(windows.c.feed_id).having(func.count() >= few)
+    return {feed: (last - first) / (number - 1) for feed, first, last, number in connection.execute(query)}
 
 
-def _pace(row: Row[Any]) -> timedelta | None:
-    few = 3
-    return None if row.number < few else (row.last - row.first) / (row.number - 1)
-
-
-def _published(connection: Connection, of: _Feeds, since: datetime) -> Select[Any]:
-    """Return the query for the sums of each day."""
+def _published(
+    connection: Connection, of: Collection[int], since: datetime
+) -> tuple[dict[int, dict[str, DaySums]], dict[int, datetime]]:
+    """Return the sums of each day of each feed, and when it published last, also if that was before these days."""
     columns = ("window_id", "published_at", "records", "bytes", "bad_records")
     recent = select(*(generations.c[name] for name in columns)).where(IS_PUBLISHED, generations.c.published_at >= since)
     shown = recent.subquery()
@@ -177,5 +150,12 @@ def _published(connection: Connection, of: _Feeds, since: datetime) -> Select[An
     sums = [func.sum(shown.c[name]).label(name) for name in ("records", "bytes", "bad_records")]
     last = func.max(shown.c.published_at).label("last")
     query = select(windows.c.feed_id, day, func.count().label("windows"), last, *sums)
-    query = query.join(shown, shown.c.window_id == windows.c.id)
-    return _of(query, windows.c.feed_id, of).group_by(windows.c.feed_id, day)
+    query = query.join(shown, shown.c.window_id == windows.c.id).where(windows.c.feed_id.in_(of))
+    days: dict[int, dict[str, DaySums]] = defaultdict(dict)
+    found: dict[int, datetime] = {}
+    for row in connection.execute(query.group_by(windows.c.feed_id, day).order_by(last)):
+        days[row.feed_id][row.day] = DaySums(*map(int, (row.windows, row.records, row.bytes, row.bad_records)))
+        found[row.feed_id] = row.last
+    earlier = select(windows.c.feed_id, func.max(generations.c.published_at)).join(generations)
+    earlier = earlier.where(windows.c.feed_id.in_(set(of) - found.keys())).group_by(windows.c.feed_id)
+    return days, found | {feed: at for feed, at in connection.execute(earlier) if at is not None}

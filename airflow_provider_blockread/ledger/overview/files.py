@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, case, false, func, literal, or_, select, true, tuple_, union
+from sqlalchemy import case, false, func, literal, or_, select, true, tuple_, union
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
@@ -29,35 +29,41 @@ from airflow_provider_blockread.ledger.windows.selection import lies_in, merged_
 SEARCHED_FILES = 200_000
 """Files whose paths one search checks."""
 
-_ITS_WINDOW = windows.c.id == files.c.window_id
+EXCLUDED = (
+    select(*(exclusions.c[name] for name in ("file_id", "path", "reason", "who", "excluded_at")))
+    .add_columns(windows.c.id, windows.c.key)
+    .join(windows, windows.c.id == exclusions.c.window_id)
+)
+"""Rows of `ExcludedFile`."""
+
+_UNREAD = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.time_ns, files.c.state)
+_ROWS = (
+    select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.state, files.c.feed_id)
+    .add_columns(feeds.c.name, files.c.window_id, windows.c.key)
+    .join(feeds, feeds.c.id == files.c.feed_id)
+    .outerjoin(windows, windows.c.id == files.c.window_id)
+)
 _MOST_RANGES = 500  # newest ranges of planned time in which late files are looked for
 
 
-class WaitingFile(NamedTuple):
-    """A file that no window has taken."""
-
-    id: int
-    path: str
-    size: int
-    time_ns: int
-
-
-class LeftOutFile(NamedTuple):
-    """A file that is not read: missing, changed or ignored."""
+class UnreadFile(NamedTuple):
+    """A file that waits, or that is not read: missing, changed or ignored."""
 
     id: int
     path: str
     size: int
     mtime_ns: int
+    time_ns: int
     state: str
 
 
-class FoundFile(NamedTuple):
-    """A file version that a search found."""
+class FileRow(NamedTuple):
+    """A file version in some feed."""
 
     id: int
     path: str
     size: int
+    mtime_ns: int
     state: str
     feed_id: int
     feed: str
@@ -68,13 +74,13 @@ class FoundFile(NamedTuple):
 class FoundFiles(NamedTuple):
     """What a search has found, and how far it has searched."""
 
-    files: list[FoundFile]
+    files: list[FileRow]
     below: int | None  # where the search continues; None once all files are searched
     searched: float  # share of the ledger's files, from 0 to 1
 
 
 class ExcludedFile(NamedTuple):
-    """A file that one of the feed's windows leaves out."""
+    """A file that a window leaves out."""
 
     file: int
     path: str
@@ -106,23 +112,10 @@ class FileLife:
     parts: dict[str, tuple[int, int]]  # by window, the part that it reads, if it does not read the whole file
 
 
-class FileVersionRow(NamedTuple):
-    """A version of a path, in some feed."""
-
-    id: int
-    feed_id: int
-    feed: str
-    size: int
-    mtime_ns: int
-    state: str
-    window: str | None
-    key: str | None  # of that window
-
-
 class FileVersions(NamedTuple):
     """The versions of a path in some feeds, and which of its own feed's versions one of them is."""
 
-    listed: list[FileVersionRow]  # the newest, and the one, in the order in which they were seen
+    listed: list[FileRow]  # the newest, and the one, in the order in which they were seen
     all: int
     of_feed: int
     place: int  # from 1
@@ -130,12 +123,12 @@ class FileVersions(NamedTuple):
 
 def waiting_files(
     ledger: Ledger, feed: int, *, after: tuple[int, str, int] | None = None, late: bool = False, limit: int = 50
-) -> list[WaitingFile]:
+) -> list[UnreadFile]:
     """Return files that no window has taken, oldest first: those after (time, path, number).
 
     With `late`, only files of intervals that are already planned are returned.
     """
-    query = select(files.c.id, files.c.path, files.c.size, files.c.time_ns).where(IS_PENDING, files.c.feed_id == feed)
+    query = _UNREAD.where(IS_PENDING, files.c.feed_id == feed)
     order = (files.c.time_ns, files.c.path, files.c.id)
     if after is not None:
         query = query.where(tuple_(*order) > after)
@@ -144,25 +137,21 @@ def waiting_files(
             # All, since neighbours merge: most feeds have a single range, whatever number of intervals has late files.
             ranges = merged_intervals(planned_intervals(connection, feed, waited_in=False))[-_MOST_RANGES:]
             query = query.where(or_(false(), *(lies_in(interval) for interval in ranges)))
-        return [WaitingFile(*row) for row in connection.execute(query.order_by(*order).limit(limit))]
+        return [UnreadFile(*row) for row in connection.execute(query.order_by(*order).limit(limit))]
 
 
-def left_out_files(ledger: Ledger, feed: int, *, after: int = 0, limit: int = 50) -> list[LeftOutFile]:
+def left_out_files(ledger: Ledger, feed: int, *, after: int = 0, limit: int = 50) -> list[UnreadFile]:
     """Return files that are missing, changed or ignored, ordered by number: those above `after`."""
-    columns = (files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.state)
-    query = select(*columns).where(IS_UNSETTLED, files.c.feed_id == feed, files.c.id > after)
+    query = _UNREAD.where(IS_UNSETTLED, files.c.feed_id == feed, files.c.id > after)
     with ledger.reading() as connection:
-        return [LeftOutFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]
+        return [UnreadFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]
 
 
 def excluded_files(ledger: Ledger, feed: int, *, limit: int = 100) -> list[ExcludedFile]:
     """Return the files that were most recently left out of windows, newest first."""
-    x = exclusions.c
-    query = select(x.file_id, x.path, x.reason, x.who, x.excluded_at, windows.c.id, windows.c.key)
-    query = query.join(windows, windows.c.id == x.window_id).where(windows.c.feed_id == feed)
+    query = EXCLUDED.where(windows.c.feed_id == feed).order_by(exclusions.c.excluded_at.desc(), exclusions.c.file_id)
     with ledger.reading() as connection:
-        rows = connection.execute(query.order_by(x.excluded_at.desc(), x.file_id).limit(limit))
-        return [ExcludedFile(*row) for row in rows]
+        return [ExcludedFile(*row) for row in connection.execute(query.limit(limit))]
 
 
 def find_files(
@@ -173,30 +162,28 @@ def find_files(
     A complete path is found at once. Otherwise a call searches the newest `SEARCHED_FILES` files, however many there
     are, and a call with `below` continues from there.
     """
-    columns = (files.c.id, files.c.path, files.c.size, files.c.state, files.c.feed_id, feeds.c.name, files.c.window_id)
     among = true() if of is None else files.c.feed_id.in_(of)
-    query = select(*columns, windows.c.key).join(feeds, feeds.c.id == files.c.feed_id).outerjoin(windows, _ITS_WINDOW)
-    query = query.where(among).order_by(files.c.id.desc()).limit(limit)
+    query = _ROWS.where(among).order_by(files.c.id.desc()).limit(limit)
     holds = files.c.path.contains(text, autoescape=True)
     with ledger.reading() as connection:
-        named = files.c.path_digest.in_(
-            [path_digest(text), path_digest(f"file://{text}")]
-        )  # a local path needs no scheme
+        # A local path needs no scheme.
+        named = files.c.path_digest.in_([path_digest(text), path_digest(f"file://{text}")])
         whole = [] if below else connection.execute(query.where(named)).all()
         if whole:
-            return FoundFiles([FoundFile(*row) for row in whole], None, 1.0)
+            return FoundFiles([FileRow(*row) for row in whole], None, 1.0)
         last = connection.scalar(select(func.max(files.c.id))) or 0
         start = last if below is None else min(below - 1, last)
         end = max(start - SEARCHED_FILES, 0)
         rows = connection.execute(query.where(files.c.id <= start, files.c.id > end, holds)).all()
     if len(rows) == limit:
         end = rows[-1].id - 1
-    return FoundFiles([FoundFile(*row) for row in rows], end + 1 if end else None, 1 - end / last if last else 1.0)
+    return FoundFiles([FileRow(*row) for row in rows], end + 1 if end else None, 1 - end / last if last else 1.0)
 
 
 def file_life(ledger: Ledger, file: int) -> FileLife | None:
     """Return a file version and what happened to it, or None if it has no row."""
     begun = select(listings.c.started_at).where(listings.c.id == files.c.first_listing).scalar_subquery()
+    began = select(func.min(generations.c.created_at)).select_from(replacements).join(generations)
     read = select(parts.c.window_id, parts.c.part_start, parts.c.part_end).where(parts.c.file_id == file)
     with ledger.reading() as connection:
         row = connection.execute(select(files, begun.label("began")).where(files.c.id == file)).one_or_none()
@@ -207,6 +194,7 @@ def file_life(ledger: Ledger, file: int) -> FileLife | None:
         left = select(exclusions.c.reason).where(
             exclusions.c.window_id == row.window_id, exclusions.c.file_id == file, exclusions.c.generation.is_(None)
         )
+        replaced = (replacements.c.window_id == row.window_id, replacements.c.new_file == file)
         sums = select(func.sum(parts.c.records), func.sum(parts.c.bad_records)).where(parts.c.file_id == file)
         of_parts = connection.execute(sums).one()
         return FileLife(
@@ -214,7 +202,7 @@ def file_life(ledger: Ledger, file: int) -> FileLife | None:
             records=row.records if of_parts[0] is None else int(of_parts[0]),
             bad_records=row.bad_records if of_parts[1] is None else int(of_parts[1]),
             discovered_at=row.began,
-            replaces_at=connection.scalar(_replacing(row.window_id, file)) if row.window_id else None,
+            replaces_at=connection.scalar(began.where(*replaced)),
             cleaning=connection.execute(select(cleanings).where(cleanings.c.file_id == file)).one_or_none(),
             excluded=connection.scalar(left),
             windows=tuple(window_rows(connection, connection.execute(held).all(), ledger.now())),
@@ -229,17 +217,8 @@ def file_versions(ledger: Ledger, file: int, path: str, *, of: Collection[int], 
     until = mine & (files.c.id <= file)
     counts = select(func.count(), func.count(case((mine, 1))), func.count(case((until, 1)))).where(*among)
     newest = select(files.c.id).where(*among).order_by(files.c.id.desc()).limit(limit).subquery()
-    columns = (files.c.id, files.c.feed_id, feeds.c.name, files.c.size, files.c.mtime_ns, files.c.state)
-    query = select(*columns, files.c.window_id, windows.c.key).join(feeds, feeds.c.id == files.c.feed_id)
-    query = query.outerjoin(windows, _ITS_WINDOW).where(
-        files.c.id.in_(union(select(newest.c.id), select(literal(file))))
-    )
+    query = _ROWS.where(files.c.id.in_(union(select(newest.c.id), select(literal(file)))))
     with ledger.reading() as connection:
-        rows = [FileVersionRow(*row) for row in connection.execute(query.order_by(files.c.id))]
+        rows = [FileRow(*row) for row in connection.execute(query.order_by(files.c.id))]
         of_all, of_feed, place = connection.execute(counts).one()
     return FileVersions(rows, of_all, of_feed, place)
-
-
-def _replacing(window: str, file: int) -> Select[Any]:
-    query = select(func.min(generations.c.created_at)).select_from(replacements).join(generations)
-    return query.where(replacements.c.window_id == window, replacements.c.new_file == file)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, literal, select
 
 from airflow_provider_blockread.ledger.dialect import text_before_slash
 from airflow_provider_blockread.ledger.schema.tables import IS_LATER, feeds, files, generations, windows
@@ -23,9 +23,7 @@ class FeedRow(NamedTuple):
 
 def feed_row(ledger: Ledger, feed: int) -> FeedRow | None:
     """Return the feed with this number, or None."""
-    with ledger.reading() as connection:
-        name = connection.scalar(select(feeds.c.name).where(feeds.c.id == feed))
-        return None if name is None else FeedRow(feed, name, feed_dags(connection, [feed]).get(feed, frozenset()))
+    return _feed(ledger, select(literal(feed)))
 
 
 def all_feeds(ledger: Ledger) -> list[FeedRow]:
@@ -38,22 +36,25 @@ def all_feeds(ledger: Ledger) -> list[FeedRow]:
 
 def feed_of_window(ledger: Ledger, window: str) -> FeedRow | None:
     """Return the feed of the window with this id, or None."""
-    with ledger.reading() as connection:
-        feed = connection.scalar(select(windows.c.feed_id).where(windows.c.id == window))
-    return None if feed is None else feed_row(ledger, feed)
+    return _feed(ledger, select(windows.c.feed_id).where(windows.c.id == window))
 
 
 def feed_of_file(ledger: Ledger, file: int) -> FeedRow | None:
     """Return the feed of the file version with this number, or None if it has no row."""
-    with ledger.reading() as connection:
-        feed = connection.scalar(select(files.c.feed_id).where(files.c.id == file))
-    return None if feed is None else feed_row(ledger, feed)
+    return _feed(ledger, select(files.c.feed_id).where(files.c.id == file))
 
 
 def feeds_of_dag(ledger: Ledger, dag: str) -> list[int]:
     """Return the numbers of the feeds that runs of a DAG used."""
     with ledger.reading() as connection:
         return [feed for feed, dags in feed_dags(connection).items() if dag in dags]
+
+
+def _feed(ledger: Ledger, number: Select[int]) -> FeedRow | None:
+    with ledger.reading() as connection:
+        query = select(feeds.c.id, feeds.c.name).where(feeds.c.id == number.scalar_subquery())
+        row = connection.execute(query).one_or_none()
+        return None if row is None else FeedRow(*row, feed_dags(connection, [row.id]).get(row.id, frozenset()))
 
 
 def feed_dags(connection: Connection, of: Collection[int] | None = None) -> dict[int, frozenset[str]]:

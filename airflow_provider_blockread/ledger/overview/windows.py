@@ -181,7 +181,8 @@ def window_rows(connection: Connection, rows: Sequence[Any], now: datetime) -> l
     ids = [window.id for window in found]
     newest = newest_generations(connection, ids)
     progress = progress_of(connection, found, newest, now)
-    shown = {row.window_id: generation_from(row) for row in connection.execute(_published(ids))}
+    published = select(generations).where(generations.c.window_id.in_(ids), generations.c.state == "published")
+    shown = {row.window_id: generation_from(row) for row in connection.execute(published)}
     excluded = _counts(connection, ids)
     listed = [
         WindowRow(
@@ -270,10 +271,6 @@ def _group_sums(connection: Connection, viewed: Iterable[Generation]) -> Mapping
         window = values.pop("window_id")
         found[window] = GroupSums(**values | {name: int(values[name]) for name in sums})
     return found
-
-
-def _published(ids: Sequence[str]) -> Select[Any]:
-    return select(generations).where(generations.c.window_id.in_(ids), generations.c.state == "published")
 
 
 def _counts(connection: Connection, ids: Sequence[str]) -> dict[str, int]:

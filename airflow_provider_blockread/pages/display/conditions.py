@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -53,19 +53,18 @@ def condition_of(
     """
     wrong = [one for one in feed.open if one.state in {"failed", "stalled"}]
     if wrong:
-        return Condition(word="failing", why=_wrong(feed, wrong[0], now, quoted))
+        return Condition(word="failing", why=_wrong(wrong, now, quoted))
     seen = feed.backlog.seen_at  # not the time by which files are selected, which may be that of an interval long ago
     lag = now - seen if seen is not None else timedelta()
     limit = _LAG_WITHOUT_PACE if feed.pace is None else max(_LEAST_LAG, _PACES * feed.pace)
     at_work = next((one for one in feed.open if one.state in {"planning", "reading", "proving", "publishing"}), None)
     overdue = now - upcoming.at if upcoming is not None and upcoming.dag and upcoming.at else timedelta()
     paused = upcoming is not None and upcoming.at is None
+    planned = feed.last_planned_at is not None and feed.last_planned_at > now - timedelta(days=DAYS)
     if max(lag, overdue) > limit:
         word = "behind"
-    elif paused and not at_work:
-        word = "idle"
-    elif feed.backlog.files or feed.open or (feed.last_planned_at or now) > now - timedelta(days=DAYS):
-        word = "healthy" if feed.last_planned_at or feed.backlog.files else "idle"
+    elif at_work or (not paused and (feed.backlog.files or feed.open or planned)):
+        word = "healthy"
     else:
         word = "idle"
     waits = f"a file has waited for {duration(lag.total_seconds())}; " if lag > limit else ""
@@ -82,10 +81,11 @@ def count_of_windows(count: int, checked: int) -> str:
     return f"{count:,} or more windows" if checked >= unfinished.MOST_OPEN else plural(count, "window")
 
 
-def _wrong(feed: FeedSums, first: WindowRow, now: datetime, quoted: Callable[[str | None], str | None]) -> str:
-    failed, stalled = feed.count("failed"), feed.count("stalled")
+def _wrong(wrong: Sequence[WindowRow], now: datetime, quoted: Callable[[str | None], str | None]) -> str:
+    first, failed = wrong[0], sum(one.state == "failed" for one in wrong)
+    stalled = len(wrong) - failed
     counts = [f"{plural(failed, 'window')} failed"] if failed and stalled else []
-    counts += [f"{count_of_windows(stalled or failed, failed + stalled)} {'stalled' if stalled else 'failed'}"]
+    counts += [f"{count_of_windows(stalled or failed, len(wrong))} {'stalled' if stalled else 'failed'}"]
     if first.state == "stalled" and first.progress.last_sign_at is not None:
         why = f"no sign of life for {duration((now - first.progress.last_sign_at).total_seconds())}"
     else:

@@ -12,8 +12,6 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import (
-    LeftOutFile,
-    WaitingFile,
     excluded_files,
     left_out_files,
     waiting_files,
@@ -34,7 +32,6 @@ from airflow_provider_blockread.pages.display.strips import Segment, Strip, stri
 from airflow_provider_blockread.pages.display.upcoming import next_window
 from airflow_provider_blockread.pages.display.words import duration, number, rate, size, whole
 from airflow_provider_blockread.pages.site import FeedRef
-from airflow_provider_blockread.pages.views.feeds import days_of
 from airflow_provider_blockread.pages.visit import Visit
 
 _CHARTED = 72  # windows in the chart; the first page of the list is among them
@@ -97,9 +94,8 @@ def show(visit: Visit) -> Response:
         "now": now,
         "condition": condition_of(sums, now, visit.quoted, upcoming),
         "upcoming": upcoming,
-        "fortnight": days_of(sums.days, now),
         "roots": _roots(listed_source(ledger, feed.name)),
-        "sink": _sink(options),
+        "sink": options.get("sink", {}).get("uri", ""),
         "newest": newest,
         "drawn": _chart(newest, MEASURES[measure], visit.to, feed) if newest else None,
         "measure": measure,
@@ -136,7 +132,6 @@ def _files(visit: Visit, ledger: Ledger, feed: int, tab: str) -> dict[str, Any]:
     if tab == "excluded":
         return {"files": excluded_files(ledger, feed), "more": None}
     time, file = whole(visit.asked("time")), whole(visit.asked("file"))
-    rows: Sequence[WaitingFile | LeftOutFile]
     if tab == "left":
         rows = left_out_files(ledger, feed, after=file or 0, limit=_PAGE + 1)
     else:
@@ -192,11 +187,6 @@ def _label(row: WindowRow, measure: Measure) -> str:
 def _roots(source: Mapping[str, Any] | None) -> list[str]:
     roots = (source or {}).get("uris") or (source or {}).get("uri") or ()
     return [roots] if isinstance(roots, str) else [str(root) for root in roots]
-
-
-def _sink(options: Mapping[str, Any]) -> str:
-    sink = options.get("sink")
-    return str(sink.get("uri", "")) if isinstance(sink, Mapping) else ""
 
 
 def _day(text: str) -> datetime | None:

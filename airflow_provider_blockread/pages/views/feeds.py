@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from starlette.responses import Response
 
 from airflow_provider_blockread.errors import BlockReadError
-from airflow_provider_blockread.ledger.overview.feeds import DAYS, DaySums, FeedSums, feeds_at_a_glance
+from airflow_provider_blockread.ledger.overview.feeds import FeedSums, feeds_at_a_glance
 from airflow_provider_blockread.pages.display.conditions import CONDITIONS, Condition, condition_of
 from airflow_provider_blockread.pages.display.upcoming import NextWindow, next_window
 from airflow_provider_blockread.pages.site import FeedRef
@@ -27,11 +27,6 @@ class Entry:
     condition: Condition
     upcoming: NextWindow | None
     now: datetime
-
-    @property
-    def days(self) -> list[DaySums]:
-        """The sums of the last two weeks, oldest first."""
-        return days_of(self.sums.days, self.now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +46,6 @@ def show(visit: Visit) -> Response:
     counts = Counter(entry.condition.word for one in shown for entry in one.entries)
     ordered = [(word, counts[word]) for word in CONDITIONS if counts[word]]
     return visit.page("feeds.html", {"shown": shown, "counts": ordered})
-
-
-def days_of(sums: Mapping[str, DaySums], now: datetime) -> list[DaySums]:
-    """Return the sums of the last days, oldest first, including days on which nothing was published."""
-    days = (f"{now - timedelta(days=back):%Y-%m-%d}" for back in range(DAYS - 1, -1, -1))
-    return [sums.get(day, DaySums()) for day in days]
 
 
 def entries_of(visit: Visit, ledger: str, found: Iterable[FeedSums], now: datetime) -> list[Entry]:

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event
 from starlette.testclient import TestClient
 
-from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
+from airflow_provider_blockread.ledger.overview.feeds import DaySums, feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.refs import all_feeds, feed_dags
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import start_generation
@@ -72,5 +72,5 @@ def test_the_last_publication_is_known_however_long_ago(ledger: Ledger, clock: C
     publish(ledger, open_window(ledger, "k2", ("x",), feed="other"))
     found = {sums.name: sums for sums in feeds_at_a_glance(ledger)}
 
-    assert (found[FEED].last_published_at, dict(found[FEED].days)) == (at, {})
+    assert (found[FEED].last_published_at, set(found[FEED].days)) == (at, {DaySums()})
     assert found["other"].last_published_at == ledger.now()
