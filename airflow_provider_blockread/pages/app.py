@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from http import HTTPStatus
 
 from jinja2 import Environment as Templates
@@ -40,14 +40,15 @@ _HEADERS = {
 def make_app(site: Site) -> Starlette:
     """Return the application that shows a site; mount it anywhere."""
     ledgers, templates = Ledgers(site), make_templates()
+    answers = _Answers(templates, site.links)
     templates.globals["window_actions"] = tuple(ACTIONS.values())
     served = [_route(page, site, ledgers, templates) for page in ROUTES]
     app = Starlette(
         routes=[*served, Mount("/static", StaticFiles(directory=STATIC))],
         exception_handlers={
-            HTTPException: _refused(templates, site.links),
-            BlockReadError: _failed(templates),
-            Exception: _broken(templates),
+            HTTPException: answers.refused,
+            BlockReadError: answers.failed,
+            Exception: answers.broken,
         },
     )
     app.add_middleware(_Headers)
@@ -130,7 +131,6 @@ _MISSING = {
 }
 
 
-_Handler = Callable[[Request, Exception], Awaitable[Response]]
 _WORDS = {
     401: ("Please sign in", "This page shows files and records; it opens once you have signed in to Airflow."),
     403: ("Not allowed", "You may not do this."),
@@ -138,45 +138,37 @@ _WORDS = {
 }
 
 
-def _refused(templates: Templates, links: Links) -> _Handler:
-    async def handle(request: Request, error: Exception) -> Response:
+class _Answers:
+    """Pages in place of those that cannot be shown."""
+
+    def __init__(self, templates: Templates, links: Links) -> None:
+        self._templates, self._links = templates, links
+
+    async def refused(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)  # noqa: S101 - Starlette calls this only for these
         status = error.status_code
         title, text = _WORDS.get(status, (error.detail, ""))
         if status in {403, 404} and error.detail != HTTPStatus(status).phrase:
             text = error.detail
         query = f"?{request.url.query}" if request.url.query else ""
-        login = links.login(request.url.path + query) if status == HTTPStatus.UNAUTHORIZED else None
-        answer = _page(templates, request, title, text, status, login)
+        login = self._links.login(request.url.path + query) if status == HTTPStatus.UNAUTHORIZED else None
+        answer = self._page(request, title, text, status, login)
         answer.headers.update(error.headers or {})
         return answer
 
-    return handle
-
-
-def _failed(templates: Templates) -> _Handler:
-    async def handle(request: Request, error: Exception) -> Response:
+    async def failed(self, request: Request, error: Exception) -> Response:
         asked_wrong = isinstance(error, OptionsError)
         status, title = (404, "Nothing here") if asked_wrong else (503, "The ledger cannot be read")
-        return _page(templates, request, title, str(error), status)
+        return self._page(request, title, str(error), status)
 
-    return handle
-
-
-def _broken(templates: Templates) -> _Handler:
-    async def handle(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    async def broken(self, request: Request, error: Exception) -> Response:  # noqa: ARG002
         text = "This is a mistake in the pages. The server's log has the error; please report it."
-        answer = _page(templates, request, "Something broke", text, 500)
+        answer = self._page(request, "Something broke", text, 500)
         answer.headers.update(_HEADERS)  # which middleware adds to all other pages
         return answer
 
-    return handle
-
-
-def _page(
-    templates: Templates, request: Request, title: str, text: str, status: int, login: str | None = None
-) -> Response:
-    return render(templates, request, "error.html", {"title": title, "text": text, "login": login}, status)
+    def _page(self, request: Request, title: str, text: str, status: int, login: str | None = None) -> Response:
+        return render(self._templates, request, "error.html", {"title": title, "text": text, "login": login}, status)
 
 
 class _Headers:

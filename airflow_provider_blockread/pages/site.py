@@ -36,7 +36,8 @@ class Visitor(Protocol):
         """The name with which actions are recorded."""
 
     def seen_among(self, feeds: Collection[FeedRef]) -> list[FeedRef]:
-        """Return those of these feeds that may be shown, in few questions."""
+        """Return those of these feeds that may be shown."""
+        return [feed for feed in feeds if self.may_see(feed)]
 
     def may_see(self, feed: FeedRef) -> bool:
         """Return whether the feed, its windows and its files may be shown."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment as Templates
 from starlette.datastructures import FormData
@@ -18,18 +18,11 @@ from starlette.responses import HTMLResponse, JSONResponse
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.refs import all_feeds
 from airflow_provider_blockread.pages.addresses import Addresses
-from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor
+from airflow_provider_blockread.pages.site import FeedRef, Site, Visitor, task_of
 from airflow_provider_blockread.steps.model import Environment
 
 KEPT_S = 30.0
 """Time after which a ledger's connection is looked up again."""
-
-
-class _Held(NamedTuple):
-    """A ledger that is open, and until when its connection need not be looked up."""
-
-    env: Environment
-    until: float
 
 
 class Ledgers:
@@ -37,13 +30,9 @@ class Ledgers:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self._open: dict[str, _Held] = {}
+        self._open: dict[str, tuple[Environment, float]] = {}  # until when the connection need not be looked up
         self._lock = Lock()
-
-    @property
-    def names(self) -> list[str]:
-        """The connections' names, in the site's order."""
-        return list(self._site.ledgers)
+        self.names = list(site.ledgers)  # of connections, in the site's order
 
     def open(self, name: str) -> Environment:
         """Return the ledger and stores of a connection.
@@ -54,16 +43,15 @@ class Ledgers:
         """
         if name not in self._site.ledgers:
             raise HTTPException(404, f"No ledger of this name is shown here: {name}")
-        held = self._open.get(name)
-        if held is not None and time.monotonic() < held.until:
-            return held.env
+        held, until = self._open.get(name, (None, 0.0))
+        if held is not None and time.monotonic() < until:
+            return held
         found = replace(self._site.ledgers[name](), runs_code=False)
         with self._lock:
-            held = self._open.get(name)
-            kept, left = (found, held.env) if held is not None else (found, found)
+            kept, left = found, self._open.get(name, (found, 0.0))[0]
             if kept.ledger.has_address_of(left.ledger):
                 kept, left = left, kept
-            self._open[name] = _Held(kept, time.monotonic() + KEPT_S)
+            self._open[name] = (kept, time.monotonic() + KEPT_S)
         if left.ledger is not kept.ledger:
             left.ledger.close()  # a request that still uses it opens new connections
         return kept
@@ -140,6 +128,14 @@ class Visit:
         if error is None or (about is not None and self.visitor.may_read_records(about)):
             return error
         return "The error may quote records; it is shown to those who may read the logs of the feed's DAGs."
+
+    def worker(self, owner: str) -> tuple[str, str | None]:
+        """Return the name of an owner that is a task, and its page's address in Airflow, or else the owner and None."""
+        task = task_of(owner)
+        if task is None:
+            return owner, None
+        name = task.task if task.map_index < 0 else f"{task.task}[{task.map_index}]"
+        return name, self.site.links.task(task)
 
     def spark_link(self, group: Group) -> str | None:
         """Return the address of a group's Spark application: its own pages while it runs, then the history server's."""

@@ -65,14 +65,6 @@ class Action:
     at_once: bool = True  # False where tasks do it: then nothing to do does not mean that it was done
 
 
-def _propose_excluding(asked: Asked) -> Proposal:
-    return Proposal(intent=propose_excluding(asked.env, asked.window, _path(asked), reason=asked.given["reason"]))
-
-
-def _exclude(asked: Asked) -> object:
-    return exclude(asked.env, asked.window, _path(asked), reason=asked.given["reason"], who=asked.who)
-
-
 def _path(asked: Asked) -> str:
     """Return the path of the window's file that a person names, by its path or the end of it.
 
@@ -155,8 +147,12 @@ ACTIONS = {
             name="exclude",
             title="Leave a file out",
             what="Of a window that is not published, or of its rebuild",
-            propose=_propose_excluding,
-            perform=_exclude,
+            propose=lambda asked: Proposal(
+                intent=propose_excluding(asked.env, asked.window, _path(asked), reason=asked.given["reason"])
+            ),
+            perform=lambda asked: exclude(
+                asked.env, asked.window, _path(asked), reason=asked.given["reason"], who=asked.who
+            ),
             fields=(Field(name="path", label="Name or path of the file"), Field(name="reason", label="Reason")),
             goes_on=True,
         ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 _LINE = 16
@@ -24,8 +23,8 @@ class DumpLine(NamedTuple):
     """A line of a dump: where it begins, and its bytes in hex and as text, with the marked ones separate."""
 
     offset: int
-    hex: tuple[str, str, str]  # before, marked, after
-    text: tuple[str, str, str]
+    hex: tuple[str, ...]  # before, marked, after
+    text: tuple[str, ...]
 
 
 def dump(data: bytes, offset: int, *, mark: tuple[int, int] | None = None) -> list[DumpLine]:
@@ -36,7 +35,7 @@ def dump(data: bytes, offset: int, *, mark: tuple[int, int] | None = None) -> li
         line, at = data[start : start + _LINE], offset + start
         cuts = [min(max(cut - at, 0), len(line)) for cut in (first, last)]
         pieces = (line[: cuts[0]], line[cuts[0] : cuts[1]], line[cuts[1] :])
-        found.append(DumpLine(at, _three(pieces, _hex), _three(pieces, _text)))
+        found.append(DumpLine(at, tuple(map(_hex, pieces)), tuple(map(_text, pieces))))
     return found
 
 
@@ -73,11 +72,6 @@ def _has_plain_line_ends(encoding: str) -> bool:
         return "\n".encode(encoding) == b"\n"
     except (LookupError, UnicodeError):
         return False
-
-
-def _three(pieces: tuple[bytes, bytes, bytes], shown: Callable[[bytes], str]) -> tuple[str, str, str]:
-    before, marked, after = pieces
-    return shown(before), shown(marked), shown(after)
 
 
 def _hex(data: bytes) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_provider_blockread.ledger.overview.window import NamedFile, named_files
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
@@ -35,4 +35,4 @@ def failure_of(ledger: Ledger, row: WindowRow, error: str | None, said: str | No
     if said is None:
         return Failure(None, files)
     trouble = trouble_of(said, ledger.address, row.window.id, [one.path for one in files])
-    return Failure(trouble.without_advice() if is_left_out(files) else trouble, files)
+    return Failure(replace(trouble, advice="", commands=()) if is_left_out(files) else trouble, files)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from airflow_provider_blockread.errors import printable, shell_word
 from airflow_provider_blockread.ledger.model import Withdrawal
 from airflow_provider_blockread.ledger.overview.window import NamedFile, WindowDetail
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.commands import clear_command, run_of, with_ledger
+from airflow_provider_blockread.pages.display.commands import clear_command, run_of
 from airflow_provider_blockread.pages.display.proofs import is_being_scanned
 
 _GOES_ON = {
@@ -34,15 +34,10 @@ class NextAction:
     action: str = ""  # the action's name; empty if no page does it
     path: str = ""  # of the file that it is about, as a page shows it
 
-    def with_ledger(self, ledger: str) -> NextAction:
-        """Return the same with a command that names the ledger."""
-        return replace(self, command=with_ledger(self.command, ledger))
-
 
 def next_actions(
     row: WindowRow,
     detail: WindowDetail,
-    ledger: str,
     files: Sequence[NamedFile],
     withdrawal: Withdrawal | None,
     *,
@@ -53,28 +48,23 @@ def next_actions(
     Args:
         row: the window.
         detail: what it publishes.
-        ledger: the address of its ledger, for the commands.
         files: the files that its error names.
         withdrawal: the withdrawal of a window that was given up.
         goes_back: whether its files may go back to the feed.
     """
     if row.state == "published" and row.shown is not None:
-        found = _published(row, detail, goes_back=goes_back)
-    elif row.state in {"failed", "stalled"}:
-        return ways_on(row, ledger, files)
-    elif row.state in _GOES_ON:
-        found = [NextAction(title="Wait", effect=_wait(row)), *_given_up(row)]
-    else:
-        found = _withdrawn(row, withdrawal, goes_back=goes_back)
-    return [one.with_ledger(ledger) for one in found]
+        return _published(row, detail, goes_back=goes_back)
+    if row.state in _GOES_ON:
+        return [NextAction(title="Wait", effect=_wait(row)), *_given_up(row)]
+    return ways_on(row, files) or _withdrawn(row, withdrawal, goes_back=goes_back)
 
 
-def ways_on(row: WindowRow, ledger: str, files: Sequence[NamedFile]) -> list[NextAction]:
+def ways_on(row: WindowRow, files: Sequence[NamedFile]) -> list[NextAction]:
     """Return what helps a window that failed or stalled; empty for any other. Arguments as in `next_actions`."""
     if row.state not in {"failed", "stalled"}:
         return []
     first = _failed(row, files) if row.state == "failed" else [_taken_over(row)]
-    return [one.with_ledger(ledger) for one in (*first, *_given_up(row))]
+    return [*first, *_given_up(row)]
 
 
 def _wait(row: WindowRow) -> str:

@@ -15,7 +15,7 @@ from airflow_provider_blockread.pages.display.dumps import text_of
 from airflow_provider_blockread.pages.display.troubles import brief
 
 _FILTERS = (
-    *(words.number, words.size, words.duration, words.exact, words.clock, words.at_ns, words.short),
+    *(words.number, words.size, words.duration, words.exact, words.clock, words.at_ns),
     *(words.path, words.state, words.lines, words.begins),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from airflow_provider_blockread.blocks.model import NAMED_BLOCK
 from airflow_provider_blockread.errors import printable, shell_word
@@ -31,10 +31,6 @@ class Trouble:
     lines: str
     excerpt: Sequence[DumpLine]
     commands: tuple[str, ...]
-
-    def without_advice(self) -> Trouble:
-        """Return what happened, where what the error advises is done already."""
-        return replace(self, advice="", commands=())
 
 
 def trouble_of(error: str, ledger: str, window: str, paths: Sequence[str] = ()) -> Trouble:

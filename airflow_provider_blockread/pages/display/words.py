@@ -14,7 +14,6 @@ from airflow_provider_blockread.options import moment
 from airflow_provider_blockread.options.parsing.sizes import format_bytes
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
-_SHORT_ID = 6
 _MOST_DIGITS, _MOST = 19, 2**63 - 1  # of a number that a database holds
 _LEAST_S = 0.05  # a shorter time is too short for a rate
 
@@ -91,9 +90,7 @@ def when(time: datetime | None, now: datetime) -> str:
         return "-"
     seconds = (now - time).total_seconds()
     words = f"{duration(seconds)} ago" if seconds >= 0 else f"in {duration(-seconds)}"
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        time.isoformat(timespec="seconds"), exact(time), "just now" if 0 <= seconds < 1 else words
-    )
+    return _time(time, "just now" if 0 <= seconds < 1 else words)
 
 
 def exact(time: datetime | None) -> str:
@@ -103,11 +100,12 @@ def exact(time: datetime | None) -> str:
 
 def clock(time: datetime | None) -> str:
     """Return as HTML the time of day, with the complete time on hover."""
-    if time is None:
-        return "-"
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        time.isoformat(timespec="seconds"), exact(time), f"{time:%H:%M:%S}"
-    )
+    return "-" if time is None else _time(time, f"{time:%H:%M:%S}")
+
+
+def _time(time: datetime, words: str) -> str:
+    shape = Markup('<time datetime="{}" title="{}">{}</time>')
+    return shape.format(time.isoformat(timespec="seconds"), exact(time), words)
 
 
 def at_ns(ns: int | None) -> datetime | None:
@@ -115,17 +113,12 @@ def at_ns(ns: int | None) -> datetime | None:
     return None if ns is None else moment(ns)
 
 
-def short(identity: str) -> str:
-    """Return the first digits of an id."""
-    return identity[:_SHORT_ID]
-
-
-def path(text: str, root: str = "") -> str:
-    """Return a path as HTML, without `root`; if it is truncated, its last part stays whole. All of it is on hover."""
-    shown = printable(text.removeprefix(root) if root else text)
+def path(text: str) -> str:
+    """Return a path as HTML; if it is truncated, its last part stays whole. All of it is on hover."""
+    shown = printable(text)
     head, slash, tail = shown.rpartition("/")
     return Markup('<span class="path" title="{}"><span class="head">{}</span><bdi class="tail">{}</bdi></span>').format(
-        printable(text), head + slash, tail
+        shown, head + slash, tail
     )
 
 

@@ -10,7 +10,7 @@ from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.display.failures import failure_of
 from airflow_provider_blockread.pages.display.next_actions import NextAction, ways_on
 from airflow_provider_blockread.pages.display.paces import Pace, groups_strip, pace_of, window_left_s
-from airflow_provider_blockread.pages.display.proofs import MOVING, Stage, stages_of
+from airflow_provider_blockread.pages.display.proofs import Stage, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble
 from airflow_provider_blockread.pages.display.words import number, share
@@ -27,11 +27,6 @@ class GroupCard:
     bar: Strip
     trouble: Trouble | None
 
-    @property
-    def moves(self) -> bool:
-        """Whether it changes by itself."""
-        return self.pace.state in MOVING
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowCard:
@@ -44,11 +39,6 @@ class WindowCard:
     ways_on: list[NextAction]
     left_s: float | None  # that the rest takes, while it is being read
     hides_trouble: bool  # something failed, and the visitor may not see records, which errors quote
-
-    @property
-    def moves(self) -> bool:
-        """Whether it changes by itself."""
-        return self.found.row.state in MOVING
 
 
 def group_card(found: RunWindow, group: Group) -> GroupCard:
@@ -70,7 +60,7 @@ def window_card(found: RunWindow, groups: Sequence[Group]) -> WindowCard:
         stages=stages_of(row),
         bar=_groups_bar(found, groups),
         trouble=failure.trouble,
-        ways_on=ways_on(row, ledger.address, failure.files),
+        ways_on=ways_on(row, failure.files),
         left_s=window_left_s(row),
         hides_trouble=bool(row.error) and not found.reads_records,
     )
@@ -92,5 +82,5 @@ def _groups_bar(found: RunWindow, groups: Sequence[Group]) -> Strip | None:
         return None
     if len(groups) > _WIDEST:
         return _bar(row.state, row.groups.blocks_done, row.window.blocks)
-    name = f"{number(row.groups.done)} of {number(len(groups))} groups read"
+    name = f"{number(row.groups.done)} of {plural(len(groups), 'group')} read"
     return groups_strip([pace_of(group, now) for group in groups], name)

@@ -39,13 +39,8 @@ class FeedCard:
     """A feed of the DAG."""
 
     entry: Entry
-    days: list[Day]
     calendar: tuple[CalendarDay, ...]
     late: LateFiles
-
-    def total(self, name: str) -> int:
-        """Return the sum over all days of one of their numbers."""
-        return sum(int(getattr(day, name)) for day in self.days)
 
 
 def show(visit: Visit) -> Response:
@@ -58,9 +53,8 @@ def show(visit: Visit) -> Response:
         numbers = [entry.ref.id for entry in entries]
         days, late = feed_days(env.ledger, numbers, DAYS), late_files(env.ledger, numbers)
         for entry in entries:
-            mine = days[entry.ref.id]
-            calendar = tuple(_calendar(visit, entry.ref, mine))
-            yield FeedCard(entry=entry, days=mine, calendar=calendar, late=late[entry.ref.id])
+            calendar = tuple(_calendar(visit, entry.ref, days[entry.ref.id]))
+            yield FeedCard(entry=entry, calendar=calendar, late=late[entry.ref.id])
 
     cards, problems = in_ledgers(visit, collect)
     return visit.page("tabs/dag.html", {"ids": ids, "cards": cards, "problems": problems})
@@ -78,9 +72,8 @@ def _label(day: Day) -> str:
     if not day.windows:
         return f"{day.date}: no window"
     said = [f"{day.published} of {plural(day.windows, 'window')} published"]
-    said += [f"{number(day.failed)} failed"] if day.failed else []
-    said += [f"{number(day.stalled)} stalled"] if day.stalled else []
-    said += [f"{number(day.abandoned)} abandoned"] if day.abandoned else []
+    wrong = (("failed", day.failed), ("stalled", day.stalled), ("abandoned", day.abandoned))
+    said += [f"{number(windows)} {state}" for state, windows in wrong if windows]
     said += [f"{number(day.empty)} with nothing new"] if day.empty else []
     said += [plural(day.rows, "row"), format_bytes(day.bytes)] if day.published else []
     said += [plural(day.bad_records, "bad record")] if day.bad_records else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.overview.runs import viewed_groups
+from airflow_provider_blockread.pages.display.proofs import MOVING
 from airflow_provider_blockread.pages.tabs.cards import window_card
 from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, may_plan, run_windows
 from airflow_provider_blockread.pages.visit import Visit
@@ -28,6 +29,6 @@ def _values(visit: Visit) -> dict[str, object]:
         "ids": ids,
         "cards": cards,
         "problems": problems,
-        "moving": any(card.moves for card in cards) or may_plan(visit, ids),
+        "moving": any(card.found.row.state in MOVING for card in cards) or may_plan(visit, ids),
         "state": " ".join(card.found.row.state for card in cards),
     }

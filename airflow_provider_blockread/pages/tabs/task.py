@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.runs import viewed_groups
+from airflow_provider_blockread.pages.display.proofs import MOVING
 from airflow_provider_blockread.pages.site import TaskId, task_of
 from airflow_provider_blockread.pages.tabs.cards import group_card, window_card
 from airflow_provider_blockread.pages.tabs.run_windows import RunWindow, airflow_ids, may_plan, run_windows
@@ -39,7 +40,6 @@ def _values(visit: Visit) -> dict[str, object]:
     found = _found(windows, ids)
     group = None if found is None or found.group is None else group_card(found.window, found.group)
     window = None if found is None else window_card(found.window, found.groups)
-    moving = (group.moves if group else window.moves) if window else may_plan(visit, ids)
     state = (group.pace.state if group else window.found.row.state) if window else ""
     return {
         "ids": ids,
@@ -48,7 +48,7 @@ def _values(visit: Visit) -> dict[str, object]:
         "is_its_own": found is not None and found.is_its_own,
         "has_windows": bool(windows),
         "problems": problems,
-        "moving": moving,
+        "moving": state in MOVING if window else may_plan(visit, ids),
         "state": state,
     }
 

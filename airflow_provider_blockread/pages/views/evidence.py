@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.files import read_small
-from airflow_provider_blockread.exchange.model import GroupResult, Receipt
+from airflow_provider_blockread.exchange.model import Receipt
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
-from airflow_provider_blockread.ledger.model import Generation, Group
+from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.overview.window import Output
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.ledger.windows.generations import list_groups
@@ -66,7 +66,7 @@ def file_blocks(
     blocks = list(env.blocks(row.window, generation, file=file))
     named = {block.group for block in blocks}
     groups = [one for one in list_groups(env.ledger, row.window.id, generation.number) if one.ref.group in named]
-    results = [result for group in groups if (result := _result(env, group)) is not None]
+    results = [read_result(env.stores, one.result_uri, str(one.result_hash)) for one in groups if one.result_uri]
     receipts = {
         receipt.block: receipt
         for result in results
@@ -108,12 +108,6 @@ def file_states(env: Environment, row: WindowRow, generation: Generation) -> dic
 def worst(states: Iterable[str]) -> str:
     """Return the state, of some groups or blocks, that needs attention most."""
     return min(states, key=lambda word: _WORST.index(word) if word in _WORST else len(_WORST))
-
-
-def _result(env: Environment, group: Group) -> GroupResult | None:
-    if group.result_uri is None or group.result_hash is None:
-        return None
-    return read_result(env.stores, group.result_uri, group.result_hash)
 
 
 def bad_records(

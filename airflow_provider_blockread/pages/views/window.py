@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from airflow_provider_blockread.errors import BlockReadError, printable
+from airflow_provider_blockread.ledger.overview.runs import viewed_groups
 from airflow_provider_blockread.ledger.overview.window import (
     NamedFile,
     file_pieces,
@@ -20,7 +21,7 @@ from airflow_provider_blockread.ledger.overview.window import (
 )
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, viewing, window_row
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
-from airflow_provider_blockread.ledger.windows.generations import list_generations, list_groups
+from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.pages.display.failures import failure_of
 from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, next_actions
@@ -29,7 +30,6 @@ from airflow_provider_blockread.pages.display.proofs import MOVING, is_being_sca
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
 from airflow_provider_blockread.pages.display.troubles import Trouble
 from airflow_provider_blockread.pages.display.words import whole
-from airflow_provider_blockread.pages.site import task_of
 from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.plan.restoring import without_plan
@@ -43,14 +43,6 @@ _BAD = 100  # listed bad records
 _UNREAD = {"reading", "failed"}
 
 
-class GroupRow(NamedTuple):
-    """A group in the list."""
-
-    pace: Pace
-    owner: str
-    owner_link: str | None
-
-
 def show(visit: Visit) -> Response:
     """Return the page."""
     ledger, row = visit.env.ledger, _row(visit)
@@ -58,10 +50,10 @@ def show(visit: Visit) -> Response:
     asked = next((one for one in generations if one.number == whole(visit.asked("generation"))), None)
     chosen = asked or row.shown or row.generation
     number = chosen.number if chosen else 0
-    is_other = asked is not None and row.current is not None and asked.number != row.current.number
-    viewed = viewing(ledger, row, asked) if asked is not None and is_other else row
-    detail = window_detail(ledger, row.window.id, number)
-    published = window_detail(ledger, row.window.id, row.current.number) if is_other and row.current else detail
+    viewed, detail = row, window_detail(ledger, row.window.id, number)
+    published = detail
+    if asked is not None and row.current is not None and asked.number != row.current.number:
+        viewed, published = viewing(ledger, row, asked), window_detail(ledger, row.window.id, row.current.number)
     after, only_bad = whole(visit.asked("file")) or 0, bool(visit.asked("bad"))
     files = window_files(ledger, row.window.id, number, bad=only_bad, after=after, limit=_PAGE + 1)
     kept = quarantine_files(ledger, row.window.id, number) if visit.may_read_records else []
@@ -88,11 +80,9 @@ def show(visit: Visit) -> Response:
         "bad_files": _numbers(visit, row, number) if bad else {},
         "trouble": trouble,
         "failed_at": _failed_at(visit, trouble, failed),
-        "advice": next_actions(row, published, ledger.address, failed, withdrawal, goes_back=goes_back),
+        "advice": next_actions(row, published, failed, withdrawal, goes_back=goes_back),
         "refused": () if _has_plan(visit, row) else READ_AGAIN,
         "withdrawal": withdrawal,
-        "planner": _task(visit, row.window.owner),
-        "run_link": _run_link(visit, chosen.run if chosen else None),
     }
     withdrawn_at = withdrawal.finished_at if withdrawal else None
     return visit.page("window.html", values | _moving(visit, viewed, withdrawn_at))
@@ -153,8 +143,7 @@ def _moving(visit: Visit, row: WindowRow, withdrawn_at: datetime | None = None) 
     """Return the values that change while a window is being read."""
     ledger, generation = visit.env.ledger, row.viewed
     now = ledger.now()
-    groups = list_groups(ledger, row.window.id, generation.number) if generation else []
-    paces = [pace_of(one, now) for one in groups]
+    paces = [pace_of(one, now) for one in viewed_groups(ledger, row)]
     first = {"failed": 0, "stalled": 0, "reading": 1, "waiting": 2}
     listed = sorted(paces, key=lambda one: (first.get(one.state, 3), one.group.ref.group))[:_GROUPS]
     name = f"The groups of generation {generation.number if generation else 1}, as wide as their bytes"
@@ -164,20 +153,11 @@ def _moving(visit: Visit, row: WindowRow, withdrawn_at: datetime | None = None) 
         "state": "scanning" if is_being_scanned(row) else row.state,
         "left_s": window_left_s(row),
         "stages": stages_of(row, withdrawn_at),
-        "groups": [GroupRow(one, *_task(visit, one.group.owner or "")) for one in listed],
+        "groups": listed,
         "group_count": len(paces),
         "drawn": groups_strip(paces, name, {one.group.ref.group for one in listed}) if paces else None,
         "skew": _skew(paces),
     }
-
-
-def _task(visit: Visit, owner: str) -> tuple[str, str | None]:
-    """Return the name of an owner that is a task, and its page's address in Airflow, or else the owner and None."""
-    task = task_of(owner)
-    if task is None:
-        return owner, None
-    name = task.task if task.map_index < 0 else f"{task.task}[{task.map_index}]"
-    return name, visit.site.links.task(task)
 
 
 def _tape(visit: Visit, row: WindowRow, generation: int, state_of: Callable[[int, int, str], str]) -> Strip | None:
@@ -232,8 +212,3 @@ def _skew(paces: list[Pace]) -> float | None:
     took = sorted(one.seconds for one in paces if one.state == "done" and one.seconds)
     few = 3
     return took[-1] / took[len(took) // 2] if len(took) >= few else None
-
-
-def _run_link(visit: Visit, run: str | None) -> str | None:
-    dag, slash, name = (run or "").partition("/")
-    return visit.site.links.run(dag, name) if slash else None
