@@ -106,7 +106,8 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
         msg = f"window {window.id} is {window.state} and holds no files; list windows with `blockread windows list`"
         raise StateError(msg)
     try:
-        blocks = [block for block in env.blocks(window) if block.version.path == path]
+        shown = latest_generation(env.ledger, window.id)
+        blocks = [block for block in env.blocks(window, shown) if block.version.path == path]
     except ExchangeError as error:
         if window.pruned_at is None:
             raise

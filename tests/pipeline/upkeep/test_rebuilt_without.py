@@ -190,6 +190,24 @@ def test_a_file_of_a_pruned_window_is_left_out(published: Pipe) -> None:
     assert (done.generation, done.excluded, here.values()) == (2, 1, ["b1", "c1"])
 
 
+def test_a_newer_version_of_a_pruned_window_is_left_out(published: Pipe) -> None:
+    """The plan that counts is the one with which it was published, not the one with which it was planned."""
+    here = published
+    _spoil(here, "a.txt", "changed")
+    runner = WindowRunner(env=here.env, owner=here.owner, job=here.job, submitter=here.submitter)
+    asked = RebuildRequest(range=WindowRange(feed=here.feed), files=FileChoice(path="a.txt"))
+    assert [done.generation for done in rebuild(here.env, asked, runner)] == [2]
+    here.pass_seconds(20)
+    prune(here.env, PruneRequest(older_than=10, keep=0, keep_manifests=True))
+    _spoil(here, "a.txt", "missing")
+    with pytest.raises(SourceError, match="or leave it out with"):
+        here.run(clear_number=1)
+    exclude(here.env, get_window(here.env.ledger, "w"), here.uri("a.txt"), reason="gone", who="me")
+    done = here.run(clear_number=1)
+
+    assert (done.generation, done.excluded, here.values()) == (3, 1, ["b1", "c1"])
+
+
 @pytest.mark.parametrize("how", ["missing", "changed"])
 def test_a_verification_names_no_exclusion(published: Pipe, how: str) -> None:
     """It changes nothing, so nothing can be left out of it; given up, it leaves what is published alone."""
