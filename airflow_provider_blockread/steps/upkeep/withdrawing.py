@@ -191,6 +191,8 @@ def can_go_back(env: Environment, window: Window) -> bool:
 
 
 def _files(env: Environment, window: Window, fate: str) -> str:
+    if window.pruned_at is not None:
+        return f"of its {plural(window.files, 'file')} only the identity is left, and no later window reads them"
     it, they, then = _FATES[fate]
     verb = it if window.files == 1 else they
     returns = " (--files pending gives it back)" if fate == "excluded" and can_go_back(env, window) else ""

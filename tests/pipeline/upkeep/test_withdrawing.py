@@ -43,10 +43,12 @@ def test_a_dry_run_of_undo_refuses_what_undo_refuses(here: Pipe) -> None:
 
     here.pass_seconds(86_400)
     prune(here.env, PruneRequest(older_than=0, keep=0))
+    (line, _) = propose_undoing(here.env, _window(here, "pruned")).lines()
+    assert line.endswith("; of its 2 files only the identity is left, and no later window reads them")
     for _ in range(2):
         with pytest.raises(PrunedError, match="cannot go back"):
             propose_undoing(here.env, _window(here, "pruned"), files="pending")
-        undo(here.env, _window(here, "pruned"), who="me")
+        assert undo(here.env, _window(here, "pruned"), who="me").files == 0
 
 
 def test_abandoned_files_are_read_by_the_next_window(here: Pipe) -> None:
