@@ -57,11 +57,12 @@ class RebuildOptions(Confirmed, OnSpark):
         env, request = open_environment(self.state), RebuildRequest(range=self._range(), files=files)
         with printing_aside():
             intent = propose_rebuild(env, request, restarts=self.restart)
-        if not self.confirm(intent):
+        goes_on = self.confirm(intent)
+        self._require_work(env, intent, request)
+        if not goes_on:
             return
         if not intent.is_empty:
             self.check_spark()
-        self._require_work(env, intent, request)
         if self.restart:
             give_up_rebuild(env, request)
         with printing_aside(), self.open_spark() as spark:

@@ -189,10 +189,10 @@ def test_what_is_named_and_not_there_is_an_error(place: Place, pipe: Pipe) -> No
     pipe.put({"a.txt": b"x\n"})
     window = pipe.run("w").window
     no_file = ["reprocess", "--feed", "feed", "--path", "*.csv"]
-    assert place.call(*no_file, "--dry-run").exit_code == 0
     assert place.json("reprocess", "--feed", "feed", "--path", "*.txt", "--status", "bad", "--yes") == []
     for named in (no_file, ["reprocess", "--window", "w", *no_file[3:]], [*no_file, "--status", "bad"]):
         message = str(place.call(*named, "--yes").exception)
+        assert str(place.call(*named, "--dry-run").exception) == message
         assert "matches --path '*.csv'; `blockread files list feed` names the files" in message
         [listing] = commands(message)
         assert "a.txt" in place.call(*listing).output
