@@ -15,7 +15,7 @@ from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.rows import in_generation
-from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, file_sums, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import lock_generation, published_generation
 from airflow_provider_blockread.ledger.windows.groups import left_out_by, reopen_generation
@@ -70,6 +70,8 @@ def exclude_file(
         row = {"window_id": window_id, "file_id": file_id, "path": path, "reason": reason, "who": who}
         alone = {"generation": generation if replaces else None, "excluded_at": ledger.now()}
         connection.execute(exclusions.insert().values(row | alone))
+        read = (in_generation(file_sums, window_id, generation), file_sums.c.file_id == file_id)
+        connection.execute(file_sums.delete().where(*read))
         if not replaces:
             held = (files.c.id == file_id, files.c.window_id == window_id, files.c.state.in_(("planned", "done")))
             connection.execute(files.update().where(*held).values(state=state))

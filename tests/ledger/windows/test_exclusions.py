@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, SourceError
 from airflow_provider_blockread.ledger.model import Publication
-from airflow_provider_blockread.ledger.schema.tables import exclusions
+from airflow_provider_blockread.ledger.schema.tables import exclusions, files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows import exclusions as exclusions_of
 from airflow_provider_blockread.ledger.windows import publishing
@@ -24,9 +24,10 @@ from airflow_provider_blockread.ledger.windows.generations import (
     start_generation,
 )
 from airflow_provider_blockread.ledger.windows.groups import complete_group
-from airflow_provider_blockread.ledger.windows.journal import journal
+from airflow_provider_blockread.ledger.windows.journal import journal, record_file_sums
 from airflow_provider_blockread.ledger.windows.publishing import check_publication, mark_proven
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
+from airflow_provider_blockread.proof.model import FileSums
 from tests.ledger.make import FEED, SUMS, claim, committer, open_window, outcome, publish, read_all, ref, steps
 
 PATH = "file:///in/a"
@@ -64,6 +65,20 @@ def test_done_groups_are_read_again_and_the_proof_is_taken_back(ledger: Ledger) 
         check_publication(ledger, held)
     publish(ledger, window)
     assert feed_counts(ledger, FEED) == {"done": 1, "excluded": 1}
+
+
+def test_nothing_was_read_from_an_excluded_file(ledger: Ledger) -> None:
+    """What an earlier proof found in it does not count, however the generation ends."""
+    window = open_window(ledger)
+    read_all(ledger, window)
+    held = committer(ledger, window)
+    record_file_sums(ledger, held, [FileSums(file=n, records=5, bad_records=1, bytes=5) for n in (1, 2)])
+    left_out, _ = exclude_file(ledger, window.id, PATH, reason="changed", who="me", plan=InPlan([0]))
+    publish(ledger, window)
+
+    with ledger.reading() as connection:
+        found = {row.id: (row.state, row.records, row.bad_records) for row in connection.execute(select(files))}
+    assert found == {1: ("done", 5, 1), 2: ("done", 5, 1)} | {left_out: ("changed", None, None)}
 
 
 def test_a_running_group_goes_on(ledger: Ledger) -> None:
