@@ -65,7 +65,8 @@ def claim_publication(
         claim = replace(held, epoch=held.epoch + 1, state="reading" if row.state == "failed" else row.state)
         change = {
             "state": claim.state,
-            "error": None,
+            # If this attempt dies, a refusal by the output must still be known, so that another generation may start.
+            "error": row.error if row.state == "publishing" else None,
             "publish_epoch": claim.epoch,
             "publish_owner": owner,
             "publish_heartbeat_at": now,
@@ -141,7 +142,7 @@ def finish_publication(ledger: Ledger, publication: Publication) -> None:
     with ledger.writing() as connection:
         lock_generation(connection, publication.window, publication.generation)
         connection.execute(generations.update().where(*shown).values(state="superseded"))
-        hold(connection, publication, ("publishing",), {"state": "published", "published_at": now})
+        hold(connection, publication, ("publishing",), {"state": "published", "error": None, "published_at": now})
         settle_exclusions(connection, publication)
 
 

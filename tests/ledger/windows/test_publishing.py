@@ -135,6 +135,7 @@ def test_a_failure_while_publishing_goes_forward(ledger: Ledger) -> None:
     failed = latest_generation(ledger, window.id)
     assert (failed.state, failed.error) == ("publishing", "store full")
     assert committer(ledger, window, owner="other").state == "publishing"
+    assert latest_generation(ledger, window.id).error == "store full"
     # Its groups stay done, so that a run cleared as a whole comes to its commit.
     assert claim_group(ledger, ref(window), owner="reader", clear_number=1, stale_after_s=STALE_S) is None
 
