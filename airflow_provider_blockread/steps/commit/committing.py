@@ -179,18 +179,17 @@ class _Commitment:
         # Sources of published groups may be gone or changed since; those of staged groups must be as they were read.
         shown = published_generation(self._env.ledger, self._window.id)
         carried = {r.group for r in results if shown and r.generation != self._generation.number}
-        journal = self._journal
         evidence = Evidence(
             name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
             window=self._window.id,
             blocks=self._blocks(),
-            results=tuple(journal.placed(r) if r.group in carried else r for r in results),
+            results=tuple(self._journal.placed(r) if r.group in carried else r for r in results),
             carried=carried,
             renew=way_to_renew(self._env, self._generation),
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
             stat=lambda version: version_now(stores, version),
-            count=lambda file: (stores.stat(file.uri).size, journal.output.count(file)),
-            count_bad=lambda file: (stores.stat(file.uri).size, journal.quarantine.count(file)),
+            count=lambda file: (stores.stat(file.uri).size, self._journal.output.count(file)),
+            count_bad=lambda file: (stores.stat(file.uri).size, self._journal.quarantine.count(file)),
             fmt=make_format(self._options.record_format),
             writes=writes,
             on_bad_record=policies.on_bad_record,
@@ -211,6 +210,12 @@ class _Commitment:
         if not self._window.blocks:
             return iter(())
         return (block for block in self._env.blocks(self._window) if block.file not in self._excluded)
+
+    def _count_blocks(self) -> int:
+        """Return how many blocks were read; once the plan is pruned, those of excluded files count."""
+        with suppress(ExchangeError):
+            return sum(1 for _ in self._blocks()) if self._excluded else self._window.blocks
+        return self._window.blocks
 
     def _compare(self, sums: Sums) -> None:
         """Refuse a verification that did not read what is published, or whose published files are gone."""
@@ -264,7 +269,7 @@ class _Commitment:
             generation=row.number,
             status=row.state,
             files=window.files - len(self._excluded),
-            blocks=window.blocks,
+            blocks=self._count_blocks(),
             groups=window.groups,
             records=row.sums.records,
             bad_records=row.sums.bad_records,

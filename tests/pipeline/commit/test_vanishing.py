@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -78,7 +79,8 @@ def test_a_read_excludes_what_the_policy_lets_go(two: Pipe, reason: str, when: s
     two.read(ref)
     done = two.commit(ref)
 
-    assert (two.values(), done.files, done.excluded) == (["a1", "a2"], 1, 1)
+    assert (two.values(), done.files, done.blocks, done.excluded) == (["a1", "a2"], 1, 1, 1)
+    assert two.commit(ref) == dataclasses.replace(done, read_seconds=0.0)
     assert feed_counts(two.env.ledger, two.feed) == {"done": 1, reason: 1}
 
 
