@@ -49,14 +49,17 @@ class Confirmed:
             intent.report(terminal(err=not self.dry_run))
         if self.dry_run:
             return False
-        if not (self.yes or intent.is_empty):
-            try:
-                click.confirm(f"{intent.action}?", abort=True, err=True)
-            except click.Abort:
-                if not sys.stdin.isatty():
-                    say("nobody was there to answer: give --yes to go on without a question", err=True)
-                raise
-        return True
+        if self.yes or intent.is_empty:
+            return True
+        answers = sys.stdin is not None  # which the caller may have closed
+        try:
+            if answers and click.confirm(f"{intent.action}?", err=True):
+                return True
+        except click.Abort:  # the input has ended
+            answers = sys.stdin.isatty()
+        if not answers:
+            say("nobody was there to answer: give --yes to go on without a question", err=True)
+        raise click.Abort
 
     def carry_out(self, intent: Intent, act: Callable[[], Any]) -> None:
         """Call `act` after confirmation, and print its result with `--json`."""

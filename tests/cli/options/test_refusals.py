@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -111,3 +112,15 @@ def test_output_that_cannot_be_written_is_one_line(place: Place) -> None:
 
     assert done.stderr.startswith("Error: the output cannot be written (No space left on device); make room")
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize(("stdin", "says"), [("</dev/null", True), ("<&-", True), ("<<<n", False)])
+def test_a_question_without_an_answer(place: Place, output: list[str], stdin: str, *, says: bool) -> None:
+    """The option that answers is named if the input has ended or is closed, and not after a no."""
+    place.call(*output, "--window", "monday")
+    code = "from airflow_provider_blockread.cli import main; main()"
+    command = shlex.join([sys.executable, "-c", code, "windows", "undo", "monday", *place.state])
+    done = subprocess.run(["bash", "-c", command + stdin], capture_output=True, text=True, timeout=240, check=False)
+
+    assert ("nobody was there to answer: give --yes" in done.stderr) == says
+    assert (done.returncode, done.stderr[-9:]) == (1, "Aborted!\n")
