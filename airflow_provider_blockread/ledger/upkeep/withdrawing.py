@@ -23,10 +23,9 @@ from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
 from airflow_provider_blockread.ledger.schema.tables import exclusions, files, generations, groups, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.generations import forget_exclusions
+from airflow_provider_blockread.ledger.windows.generations import supersede
 from airflow_provider_blockread.ledger.windows.parts import end_files, give_back, refuse_followed
 from airflow_provider_blockread.ledger.windows.progress import age
-from airflow_provider_blockread.ledger.windows.replacing import give_back_versions
 from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
 
 _UNREAD = {"records": None, "bad_records": None}
@@ -249,10 +248,7 @@ def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdr
     if connection.execute(windows.update().where(*of_window).values(state="abandoned")).rowcount != 1:
         msg = f"window {window_id} was withdrawn without a record; restore the ledger from a backup"
         raise StateError(msg)
-    give_back_versions(connection, window_id)
-    forget_exclusions(connection, window_id)
-    left = (generations.c.window_id == window_id, generations.c.state.in_((*UNFINISHED_STATES, "published")))
-    connection.execute(generations.update().where(*left).values(state="superseded"))
+    supersede(connection, window_id, (*UNFINISHED_STATES, "published"))
     row = {"window_id": window_id, "files": asked.files, "who": asked.who, "began_at": ledger.now()}
     connection.execute(withdrawals.insert().values(row))
     return asked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -96,36 +96,24 @@ def start_generation(
         return next_generation(connection, window_id, row)
 
 
-def replace_lost(
-    ledger: Ledger, lost: Generation, *, options: dict[str, Any], clear_number: int, run: str | None, unneeded: int = 0
-) -> Generation:
+def replace_lost(ledger: Ledger, lost: Generation, row: dict[str, Any], *, unneeded: int = 0) -> Generation:
     """Start a generation in place of one that was being published and can never be, and return it.
 
-    The arguments are those of `start_generation` and `next_generation`.
-
-    Raises:
-        ConflictError: when another generation of the window is being published.
-        StateError: when the window is not open.
-        CleanedError: when files of the window were cleaned from the source.
+    The row has its `options`, `clear_number` and `run`; see `next_generation`, also about errors.
     """
-    row = {"options": options, "mode": "write", "clear_number": clear_number, "run": run, "created_at": ledger.now()}
     with ledger.writing() as connection:
-        return next_generation(connection, lost.window, row, unneeded=unneeded, lost=lost.number)
+        now = {"mode": "write", "created_at": ledger.now()}
+        return next_generation(connection, lost.window, row | now, unneeded=unneeded, lost=lost.number)
 
 
 def next_generation(
     connection: Connection, window_id: str, row: dict[str, Any], *, unneeded: int = 0, lost: int | None = None
 ) -> Generation:
-    """Insert the window's next generation and return it; see `start_generation`.
+    """Insert the window's next generation and return it; see `start_generation`, also about errors.
 
     It has the plan and the groups of the published generation or, without one, of the previous generation. `unneeded`
     of the window's files may have been cleaned from the source. A generation that is being published can only be
     completed, unless it is the `lost` one: its publisher may be removing what was published before.
-
-    Raises:
-        ConflictError: when a generation of the window is being published.
-        StateError: when the window is not open.
-        CleanedError: when other files of the window were cleaned from the source.
     """
     window = lock_unfinished(connection, window_id, lost=lost)
     if window is not None and window.state == "abandoned":
@@ -137,10 +125,7 @@ def next_generation(
     refuse_cleaned(connection, window_id, unneeded=unneeded)
     latest = newest_row(connection, window_id)
     base = published_row(connection, window_id) or latest
-    give_back_versions(connection, window_id)
-    forget_exclusions(connection, window_id)
-    unfinished = (generations.c.window_id == window_id, generations.c.state.in_(UNFINISHED_STATES))
-    connection.execute(generations.update().where(*unfinished).values(state="superseded"))
+    supersede(connection, window_id, UNFINISHED_STATES)
     plan = {"manifest_uri": base.manifest_uri, "manifest_hash": base.manifest_hash}
     insert_generation(connection, row | plan | {"window_id": window_id, "number": latest.number + 1})
     planned = [groups.c[name] for name in _PLANNED_COLUMNS]
@@ -192,17 +177,23 @@ def give_up_generation(ledger: Ledger, window_id: str, *, lost: int | None = Non
         if begun.state == "publishing" and begun.number != lost:
             msg = f"window {window_id}: generation {begun.number} is half published; repeat what began it"
             raise StateError(msg)
-        give_back_versions(connection, window_id)
-        forget_exclusions(connection, window_id)
-        mine = (generations.c.window_id == window_id, generations.c.number == begun.number)
-        connection.execute(generations.update().where(*mine).values(state="superseded", given_up_by=who))
+        supersede(connection, window_id, UNFINISHED_STATES, given_up_by=who)
         return generation_from(begun)
 
 
-def forget_exclusions(connection: Connection, window_id: str) -> None:
-    """Forget the files that only an unfinished generation leaves out: its successor starts without exclusions."""
+def supersede(
+    connection: Connection, window_id: str, states: Collection[str], *, given_up_by: str | None = None
+) -> None:
+    """Supersede the window's generations in these states, which somebody may give up.
+
+    The newer versions that an unfinished one holds are released, and the files that only it leaves out are forgotten:
+    its successor starts without exclusions.
+    """
+    give_back_versions(connection, window_id)
     own = (exclusions.c.window_id == window_id, exclusions.c.generation.is_not(None))
     connection.execute(exclusions.delete().where(*own))
+    left = (generations.c.window_id == window_id, generations.c.state.in_(states))
+    connection.execute(generations.update().where(*left).values(state="superseded", given_up_by=given_up_by))
 
 
 def list_groups(ledger: Ledger, window_id: str, generation: int) -> list[Group]:

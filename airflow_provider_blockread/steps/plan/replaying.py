@@ -88,7 +88,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
         started = _start_corrected(env, window, latest, newer, asked, keeps=not changed)
         message = f" and reads {plural(newer.files, 'file')} in {describe_newer(newer.newer)}"
     elif publishing:
-        started = replace_lost(env.ledger, latest, **asked)
+        started = replace_lost(env.ledger, latest, asked)
     else:
         started = start_generation(env.ledger, window.id, mode=mode, **asked)
     return open_ref(env, window, started, status="read", message=f"{why}: generation {started.number} starts{message}")
@@ -178,7 +178,7 @@ def _choose_again(
     if left and latest.state == "publishing":
         # Its successor keeps its run and clear, so that a retry still counts as cleared.
         asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
-        latest = replace_lost(env.ledger, latest, **asked)
+        latest = replace_lost(env.ledger, latest, asked)
     for version in left:
         exclude(env, window, version.found.path, reason="changed", who=request.owner)
     newer = tuple(version for version in found.newer if version not in left)

@@ -256,7 +256,7 @@ def _begin(runner: WindowRunner, request: Request, window: Window, files: FileCh
     restore_pruned(env, window)
     if lost:  # if this call dies before the next statement, a retry resumes this one
         asked: dict[str, Any] = {name: getattr(latest, name) for name in ("options", "clear_number", "run")}
-        latest = replace_lost(env.ledger, latest, **asked, unneeded=count_away(env.ledger, window.id))
+        latest = replace_lost(env.ledger, latest, asked, unneeded=count_away(env.ledger, window.id))
     says = "starts"
     if not (lost and unseen):
         latest, says = start_reading(env, request, window, files), f"starts to {request.action} it"
