@@ -34,7 +34,6 @@ from airflow_provider_blockread.ledger.windows.generations import (
 from airflow_provider_blockread.ledger.windows.parts import windows_behind
 from airflow_provider_blockread.ledger.windows.progress import window_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_parts
-from airflow_provider_blockread.ledger.windows.selection import window_files
 from airflow_provider_blockread.options import GenerationOptions, Policies
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment, Published
@@ -61,8 +60,8 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
         SourceError: when the window does not hold the file.
         StateError: as `exclude` does.
     """
-    file, groups = _find(env, window, path)
-    number, replaces = check_exclusion(env.ledger, window.id, path, planned=file)
+    planned, groups = _find(env, window, path)
+    number, replaces, file = check_exclusion(env.ledger, window.id, path, planned=planned)
     behind = windows_behind(env.ledger, window.id, path)
     if behind:
         msg = (
@@ -100,8 +99,8 @@ def _read_again(groups: list[int]) -> str:
     return f"; groups {', '.join(map(str, groups))} are read again" if groups else ""
 
 
-def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
-    """Return the id of a window's file, and the groups with blocks of the file; an empty file has no block."""
+def _find(env: Environment, window: Window, path: str) -> tuple[int | None, list[int]]:
+    """Return the id that a window's plan has of a file, and the groups with its blocks; an empty file has no block."""
     if window.state != "open":
         msg = f"window {window.id} is {window.state} and holds no files; list windows with `blockread windows list`"
         raise StateError(msg)
@@ -113,14 +112,7 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int, list[int]]:
             raise
         msg = f"window {window.id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"
         raise PrunedError(msg) from error
-    if blocks:
-        return blocks[0].file, sorted({block.group for block in blocks})
-    for found in window_files(env.ledger, window.id, order="oldest"):
-        if found.version.path == path:
-            return found.file, []
-    listing = f"blockread files list {shell_word(window.feed)}"
-    msg = f"window {window.id} holds no file {path}; see what it holds with `{listing}`"
-    raise SourceError(msg, path)
+    return (blocks[0].file if blocks else None), sorted({block.group for block in blocks})
 
 
 @dataclass(frozen=True, kw_only=True)

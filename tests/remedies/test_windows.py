@@ -9,7 +9,6 @@ from sqlalchemy import text
 
 from airflow_provider_blockread.errors import BlockReadError, ConflictError, SparkJobError
 from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_abandoning, begin_undoing
-from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.generations import get_generation, start_generation
 from airflow_provider_blockread.ledger.windows.publishing import claim_publication
 from airflow_provider_blockread.ledger.windows.queries import get_window
@@ -100,14 +99,6 @@ def test_what_a_window_holds_is_shown(two: Pipe, desk: Desk) -> None:
     two.run()
 
     assert two.values() == ["b1", "b2"]
-
-
-def test_what_a_window_holds_is_shown_by_the_ledger_too(two: Pipe, desk: Desk) -> None:
-    """The same where the file went between two looks."""
-    ref = two.plan()
-    with pytest.raises(BlockReadError, match="holds no file") as refused:
-        exclude_file(two.env.ledger, ref.window, two.uri("a.txt"), reason="broken", who="me")
-    assert two.uri("a file.txt") in desk.carry_out(refused.value)
 
 
 def test_a_file_of_a_published_window_goes_by_a_rebuild(two: Pipe, desk: Desk) -> None:

@@ -24,17 +24,11 @@ from airflow_provider_blockread.ledger.schema.tables import (
 )
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings, replacements
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.exclusions import EXCLUSIONS, Exclusion
 from airflow_provider_blockread.ledger.windows.selection import lies_in, merged_intervals, planned_intervals
 
 SEARCHED_FILES = 200_000
 """Files whose paths one search checks."""
-
-EXCLUDED = (
-    select(*(exclusions.c[name] for name in ("file_id", "path", "reason", "who", "excluded_at")))
-    .add_columns(windows.c.id, windows.c.key)
-    .join(windows, windows.c.id == exclusions.c.window_id)
-)
-"""Rows of `ExcludedFile`."""
 
 _UNREAD = select(files.c.id, files.c.path, files.c.size, files.c.mtime_ns, files.c.time_ns, files.c.state)
 _ROWS = (
@@ -77,18 +71,6 @@ class FoundFiles(NamedTuple):
     files: list[FileRow]
     below: int | None  # where the search continues; None once all files are searched
     searched: float  # share of the ledger's files, from 0 to 1
-
-
-class ExcludedFile(NamedTuple):
-    """A file that a window leaves out."""
-
-    file: int
-    path: str
-    reason: str
-    who: str
-    at: datetime
-    window: str
-    key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,11 +129,11 @@ def left_out_files(ledger: Ledger, feed: int, *, after: int = 0, limit: int = 50
         return [UnreadFile(*row) for row in connection.execute(query.order_by(files.c.id).limit(limit))]
 
 
-def excluded_files(ledger: Ledger, feed: int, *, limit: int = 100) -> list[ExcludedFile]:
+def excluded_files(ledger: Ledger, feed: int, *, limit: int = 100) -> list[Exclusion]:
     """Return the files that were most recently left out of windows, newest first."""
-    query = EXCLUDED.where(windows.c.feed_id == feed).order_by(exclusions.c.excluded_at.desc(), exclusions.c.file_id)
+    query = EXCLUSIONS.where(windows.c.feed_id == feed).order_by(exclusions.c.excluded_at.desc(), exclusions.c.file_id)
     with ledger.reading() as connection:
-        return [ExcludedFile(*row) for row in connection.execute(query.limit(limit))]
+        return [Exclusion(*row) for row in connection.execute(query.limit(limit))]
 
 
 def find_files(

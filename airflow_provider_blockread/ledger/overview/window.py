@@ -25,14 +25,14 @@ from sqlalchemy import (
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.blocks.model import NAMED_BLOCK
 from airflow_provider_blockread.errors import printable
-from airflow_provider_blockread.ledger.overview.files import EXCLUDED, ExcludedFile
 from airflow_provider_blockread.ledger.schema.columns import SHOWN_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.journal_tables import outputs
 from airflow_provider_blockread.ledger.schema.rows import in_generation
-from airflow_provider_blockread.ledger.schema.tables import exclusions, file_sums, files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import exclusions, file_sums, files, generations
 from airflow_provider_blockread.ledger.schema.upkeep_tables import replacements, request_generations, requests
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.exclusions import EXCLUSIONS, Exclusion
 from airflow_provider_blockread.ledger.windows.groups import left_out_by
 
 _SHOWN = 100  # rows of each list on a page
@@ -109,7 +109,7 @@ class WindowDetail:
     outputs: tuple[Output, ...]  # of the requested generation; empty once they are replaced or removed
     published: OutputSums
     quarantined: OutputSums
-    excluded: tuple[ExcludedFile, ...]
+    excluded: tuple[Exclusion, ...]
     left_out: int  # files that the requested generation leaves out, or did when it was proven
     replaced: dict[int, int]  # generation -> files of which it reads a newer version
     asked_by: dict[int, str]  # generation -> who requested it with a command over many windows
@@ -120,7 +120,7 @@ def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
     mine = (in_generation(outputs, window, generation), _is_shown(window, generation))
     listed = select(*(outputs.c[name] for name in Output._fields)).where(*mine)
     sums = select(outputs.c.kind, func.count(), func.sum(outputs.c.rows), func.sum(outputs.c.size)).where(*mine)
-    left = EXCLUDED.where(windows.c.id == window).order_by(exclusions.c.excluded_at, exclusions.c.file_id)
+    left = EXCLUSIONS.where(exclusions.c.window_id == window).order_by(exclusions.c.excluded_at, exclusions.c.file_id)
     number = generations.c.number
     held = or_(exclusions.c.generation.is_(None), exclusions.c.generation == number)
     is_open = or_(generations.c.state.in_(("reading", "failed")), generations.c.proven_at.is_(None))
@@ -136,7 +136,7 @@ def window_detail(ledger: Ledger, window: str, generation: int) -> WindowDetail:
             outputs=tuple(Output(*row) for row in connection.execute(listed.order_by(outputs.c.seq).limit(_SHOWN))),
             published=by_kind.get("output", OutputSums()),
             quarantined=by_kind.get("quarantine", OutputSums()),
-            excluded=tuple(ExcludedFile(*row) for row in connection.execute(left.limit(_SHOWN))),
+            excluded=tuple(Exclusion(*row) for row in connection.execute(left.limit(_SHOWN))),
             left_out=int(connection.scalar(count) or 0),
             replaced={row[0]: row[1] for row in connection.execute(newer.group_by(replacements.c.generation))},
             asked_by={row[0]: row[1] for row in connection.execute(asked)},

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, func, or_, select
+from sqlalchemy import Connection, Row, and_, func, or_, select
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import ConflictError, SourceError, StateError, shell_word
@@ -80,15 +81,15 @@ def exclude_file(
         return file_id, _reset(connection, window_id, generation, plan.groups)
 
 
-def check_exclusion(ledger: Ledger, window_id: str, path: str, *, planned: int | None = None) -> tuple[int, bool]:
-    """Return the generation from which a file can be excluded now, and whether it replaces a published one.
+def check_exclusion(ledger: Ledger, window_id: str, path: str, *, planned: int | None = None) -> tuple[int, bool, int]:
+    """Return the generation from which a file can be excluded now, whether it replaces a published one, and its id.
 
     Raises:
         SourceError: as `exclude_file` does.
         StateError: as `exclude_file` does, except if another window continues after this one.
     """
     with ledger.reading() as connection:
-        return _leaving_out(connection, window_id, path, planned)[:2]
+        return _leaving_out(connection, window_id, path, planned)
 
 
 def excluded_files(ledger: Ledger, window_id: str, generation: int | None = None) -> list[int]:
@@ -117,19 +118,31 @@ def without_excluded(ledger: Ledger, window: Window, generation: int | None = No
     return replace(window, files=window.files - count - own_count, bytes=max(left - own_size, 0))
 
 
-class Exclusion(NamedTuple):
-    """A file that is left out, and why."""
+#: Exclusions, as `Exclusion` needs them.
+EXCLUSIONS = (
+    select(*(exclusions.c[name] for name in ("file_id", "path", "reason", "who", "excluded_at")))
+    .add_columns(windows.c.id, windows.c.key)
+    .join(windows, windows.c.id == exclusions.c.window_id)
+)
 
+
+class Exclusion(NamedTuple):
+    """A file that is left out of a window, and why."""
+
+    file: int
     path: str
     reason: str
     who: str
+    at: datetime
+    window: str
+    key: str
 
 
 def list_exclusions(ledger: Ledger, window_id: str, generation: int, *, limit: int) -> list[Exclusion]:
     """Return the first files that a generation leaves out, ordered by path."""
     ids = left_out_by(window_id, generation).order_by(None)
     mine = (exclusions.c.window_id == window_id, exclusions.c.file_id.in_(ids))
-    query = select(exclusions.c.path, exclusions.c.reason, exclusions.c.who).where(*mine).order_by(exclusions.c.path)
+    query = EXCLUSIONS.where(*mine).order_by(exclusions.c.path)
     with ledger.reading() as connection:
         return [Exclusion(*row) for row in connection.execute(query.limit(limit))]
 
@@ -146,21 +159,21 @@ def settle_exclusions(connection: Connection, held: Publication) -> None:
 
 
 def _leaving_out(connection: Connection, window_id: str, path: str, planned: int | None) -> tuple[int, bool, int]:
-    generation, replaces = _unpublished(connection, window_id)
+    query = select(generations.c.number, generations.c.state, generations.c.mode)
+    rows = {row.number: row for row in connection.execute(query.where(generations.c.window_id == window_id))}
+    if not rows:
+        msg = f"window {window_id} is not open, so it holds no files; list windows with `blockread windows list`"
+        raise StateError(msg)
     file_id = _file(connection, window_id, path, planned)
+    generation, replaces = _unpublished(connection, window_id, rows)
     if replaces:
         _refuse_part(connection, window_id, file_id)
     return generation, replaces, file_id
 
 
-def _unpublished(connection: Connection, window_id: str) -> tuple[int, bool]:
+def _unpublished(connection: Connection, window_id: str, rows: Mapping[int, Row[int, str, str]]) -> tuple[int, bool]:
     """Return the generation to be published, and whether it replaces a published one."""
-    query = select(generations.c.number, generations.c.state, generations.c.mode)
-    rows = {row.number: row for row in connection.execute(query.where(generations.c.window_id == window_id))}
     states = {number: row.state for number, row in rows.items()}
-    if not states:
-        msg = f"window {window_id} is not open, so it holds no files; list windows with `blockread windows list`"
-        raise StateError(msg)
     number = max(states)
     given_up = states[number] == "superseded" and "published" in states.values()
     if rows[number].mode == "verify" or states[number] == "published" or given_up:

@@ -82,7 +82,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "ledger/windows/exclusions.py",
         "holds no file ",
-        f"{_HERE}/test_windows.py::test_what_a_window_holds_is_shown_by_the_ledger_too",
+        f"{_HERE}/test_windows.py::test_what_a_window_holds_is_shown",
     ),
     Remedy("ledger/feeds.py", "knows no feed", f"{_HERE}/test_plans.py::test_a_feed_that_the_ledger_does_not_know"),
     Remedy(

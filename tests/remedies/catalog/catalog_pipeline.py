@@ -205,7 +205,6 @@ CATALOG: list[Entry] = [
         "and holds no files",
         f"{_HERE}/test_windows.py::test_an_abandoned_window_reads_nothing_more",
     ),
-    Remedy("steps/excluding.py", "holds no file {}", f"{_HERE}/test_windows.py::test_what_a_window_holds_is_shown"),
     Remedy(
         "steps/excluding.py",
         "which no policy removes",
