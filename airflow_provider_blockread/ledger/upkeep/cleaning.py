@@ -17,10 +17,10 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, exists, or_, select
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import path_digest
-from airflow_provider_blockread.ledger.feeds import find_feed, require_feed
+from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.files.known import known_versions
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
-from airflow_provider_blockread.ledger.schema.file_tables import listings, parts
+from airflow_provider_blockread.ledger.schema.file_tables import parts
 from airflow_provider_blockread.ledger.schema.rows import version_from
 from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
 from airflow_provider_blockread.ledger.schema.upkeep_tables import cleanings
@@ -93,16 +93,6 @@ def knows_file(ledger: Ledger, feed: str, path: str) -> bool:
     known = require_feed(ledger, feed)
     with ledger.reading() as connection:
         return bool(known_versions(connection, known, [path_digest(path)]))
-
-
-def listed_source(ledger: Ledger, feed: str) -> dict[str, Any] | None:
-    """Return the source that the feed has listed last, as JSON, or None if this is not known."""
-    with ledger.reading() as connection:
-        known = (listings.c.feed_id == find_feed(connection, feed), listings.c.source.is_not(None))
-        found: dict[str, Any] | None = connection.scalar(
-            select(listings.c.source).where(*known).order_by(listings.c.id.desc()).limit(1)
-        )
-    return found
 
 
 def write_down(ledger: Ledger, fit: Fit, planned: Mapping[int, str | None], *, who: str) -> list[CleanFile]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from airflow_provider_blockread.ledger.overview.feed_options import newest_sources
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import (
     excluded_files,
@@ -24,7 +25,6 @@ from airflow_provider_blockread.ledger.overview.windows import (
     list_page,
 )
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.upkeep.cleaning import listed_source
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.addresses import Addresses
 from airflow_provider_blockread.pages.display.conditions import condition_of
@@ -94,7 +94,7 @@ def show(visit: Visit) -> Response:
         "now": now,
         "condition": condition_of(sums, now, visit.quoted, upcoming),
         "upcoming": upcoming,
-        "roots": _roots(listed_source(ledger, feed.name)),
+        "roots": _roots(newest_sources(ledger, feed.name)),
         "sink": options.get("sink", {}).get("uri", ""),
         "newest": newest,
         "drawn": _chart(newest, MEASURES[measure], visit.to, feed) if newest else None,
@@ -184,8 +184,9 @@ def _label(row: WindowRow, measure: Measure) -> str:
     return f"{row.window.key}: {row.state}{measured}{bad}{again}, planned {row.window.created_at:%Y-%m-%d %H:%M} UTC"
 
 
-def _roots(source: Mapping[str, Any] | None) -> list[str]:
-    roots = (source or {}).get("uris") or (source or {}).get("uri") or ()
+def _roots(sources: Iterable[Mapping[str, Any]]) -> list[str]:
+    source: Mapping[str, Any] = next(iter(sources), {})
+    roots = source.get("uris") or source.get("uri") or ()
     return [roots] if isinstance(roots, str) else [str(root) for root in roots]
 
 

@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.ledger.overview.feed_options import newest_sources
 from airflow_provider_blockread.ledger.overview.files import FileLife, file_life, file_versions
 from airflow_provider_blockread.ledger.overview.window import quarantine_files
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
-from airflow_provider_blockread.ledger.upkeep.cleaning import listed_source
 from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.options.values import from_json
@@ -155,8 +155,8 @@ def _bounds(visit: Visit, options: GenerationOptions | None) -> Bounds:
     """Return where links and redirects may lead: as planned for the file, or else as in its feed's last listing."""
     if options is not None:
         return options.bounds
-    listed = listed_source(visit.env.ledger, visit.feed.name) if visit.feed else None
-    source = None if listed is None else from_json(listed)
+    listed = newest_sources(visit.env.ledger, visit.feed.name) if visit.feed else ()
+    source = next(map(from_json, listed), None)
     return bounds_of(source) if isinstance(source, FileSource) else Bounds(link_roots=())
 
 

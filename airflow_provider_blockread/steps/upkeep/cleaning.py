@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os.path
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.overview.feed_options import newest_sources
 from airflow_provider_blockread.ledger.upkeep.cleaning import (
     CleanFile,
     CleanPage,
     Fit,
     finish_cleaning,
     knows_file,
-    listed_source,
     next_page,
     write_down,
 )
@@ -152,8 +152,9 @@ def _fit(env: Environment, request: CleanRequest) -> Fit:
 
 def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
     """Return the source's roots, after a check that its stores and the archive allow what is requested."""
-    roots, listed = SourceRoots(request.source), listed_source(env.ledger, request.feed)
-    known = () if listed is None else SourceRoots(cast("FileSource", from_json(listed))).uris  # may be gone by now
+    roots, listed = SourceRoots(request.source), newest_sources(env.ledger, request.feed)
+    every = [roots, *(SourceRoots(cast("FileSource", from_json(source))) for source in listed)]
+    known = {root for source in every[1:] for root in source.uris}  # may be gone by now
     for root in roots.uris:
         path = uris.local_path(root)
         is_gone = path is not None and not os.path.lexists(path)
@@ -169,15 +170,13 @@ def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
             msg = f"clean: the archive {request.archive} is not in the store of {root}; choose a folder in that store"
             raise OptionsError(msg)
     if request.archive is not None:
-        _check_archive(env, request.feed, env.stores.canonical(request.archive), roots)
+        _check_archive(env.stores.canonical(request.archive), every)
     return roots
 
 
-def _check_archive(env: Environment, feed: str, archive: str, roots: SourceRoots) -> None:
+def _check_archive(archive: str, every: Iterable[SourceRoots]) -> None:
     """Refuse an archive that a listing would include: one of the given source, or of the feed's last listed source."""
-    listed = listed_source(env.ledger, feed)
-    every = roots if listed is None else SourceRoots(cast("FileSource", from_json(listed)))
-    if roots.meet(archive) or every.meet(archive):
+    if any(source.meet(archive) for source in every):
         msg = (
             f"clean: the archive {archive} is where the source's own listing, or that of the whole feed, would find"
             " its files again; choose a folder beside the feed's roots, or one whose name begins with `_`, or plan once"
