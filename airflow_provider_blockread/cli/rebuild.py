@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -54,7 +54,8 @@ class RebuildOptions(Confirmed, OnSpark):
 
     def run(self, files: FileChoice | None) -> None:
         """Show what will be done, ask for confirmation, and do it."""
-        env, request = open_environment(self.state), RebuildRequest(range=self._range(), files=files)
+        given = WindowRange(**{field.name: getattr(self, field.name) for field in fields(WindowRange)})
+        env, request = open_environment(self.state), RebuildRequest(range=given, files=files)
         with printing_aside():
             intent = propose_rebuild(env, request, restarts=self.restart)
         goes_on = self.confirm(intent)
@@ -92,16 +93,6 @@ class RebuildOptions(Confirmed, OnSpark):
                 " names the files of their feed"
             )
             raise StateError(msg)
-
-    def _range(self) -> WindowRange:
-        return WindowRange(
-            window=self.window,
-            feed=self.feed,
-            since=self.since,
-            until=self.until,
-            first_key=self.first_key,
-            last_key=self.last_key,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,12 +18,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def _never() -> bool:
-    return False
-
-
 def overlapped(
-    work: Callable[[T], R], items: Iterable[T], *, ahead: int, at_once: Callable[[], bool] = _never
+    work: Callable[[T], R], items: Iterable[T], *, ahead: int, at_once: Callable[[], bool] = lambda: False
 ) -> Iterator[R]:
     """Yield the result of the work on each item, in order; a thread works while the caller's thread produces items.
 

@@ -11,7 +11,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed
 from airflow_provider_blockread.ledger.files.admission import EVERY_FILE, Admission
 from airflow_provider_blockread.ledger.files.discovery import Batch, Listing, by_path, decide
-from airflow_provider_blockread.ledger.files.known import Known, known_versions, left_by
+from airflow_provider_blockread.ledger.files.known import known_versions, left_by
 from airflow_provider_blockread.ledger.files.stretches import KnownStretches, by_files, cut
 from airflow_provider_blockread.ledger.model import Backlog
 from airflow_provider_blockread.ledger.schema.file_tables import listings
@@ -44,15 +44,12 @@ def unread_files(
     Raises:
         SourceError: a taken file was modified or a file has no time, under `fail`.
     """
-    with ledger.reading() as connection:
-        feed_id = find_feed(connection, feed)
-    known = None if feed_id is None else KnownStretches(ledger, feed_id, 0)
-    listing = Listing(id=0, feed=feed, feed_id=feed_id or 0, rules=rules)
-    size = BATCH_FILES // 2
-    shown = cut(versions, size)
-    for new in by_files(shown if known is None else known.new_in(shown, size), size):
+    listing = Listing(id=0, feed=feed, feed_id=_feed(ledger, feed) or 0, rules=rules)
+    known, size = KnownStretches(ledger, listing.feed_id, 0), BATCH_FILES // 2
+    for new in by_files(known.new_in(cut(versions, size), size), size):
         seen = by_path(new, rules)
-        rows = _rows(ledger, feed_id, list(seen))
+        with ledger.reading() as connection:
+            rows = known_versions(connection, listing.feed_id, list(seen))
         for digest, item in seen.items():
             of_path = rows.get(digest)
             left = None if of_path is None else left_by(of_path, item.version_digest)
@@ -113,10 +110,3 @@ def pending_since(ledger: Ledger, feed: str, mark: int, until: int) -> Iterator[
 def _feed(ledger: Ledger, feed: str) -> int | None:
     with ledger.reading() as connection:
         return find_feed(connection, feed)
-
-
-def _rows(ledger: Ledger, feed_id: int | None, digests: list[str]) -> dict[str, list[Known]]:
-    if feed_id is None or not digests:
-        return {}
-    with ledger.reading() as connection:
-        return known_versions(connection, feed_id, digests)

@@ -23,6 +23,12 @@ from airflow_provider_blockread.ledger.windows.progress import age
 from airflow_provider_blockread.observer import Tally
 
 _MAX_ERROR_CHARS = 10_000
+#: What an attempt finds in its columns when it begins.
+_NOTHING_YET: dict[str, int | None] = {
+    **dict.fromkeys(("finished_at", "error", "result_uri", "result_hash", "spec_hash", "application"), None),
+    **dict.fromkeys(("holder", "blocks_done", "records_done", "bad_records_done", "bytes_done"), 0),
+    **dict.fromkeys(("progress_at", "spark_ui"), None),
+}
 
 
 def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int, stale_after_s: float) -> Claim | None:
@@ -56,19 +62,7 @@ def claim_group(ledger: Ledger, ref: GroupRef, *, owner: str, clear_number: int,
             "stale_after_s": stale_after_s,
             "clear_number": clear_number,
             "started_at": now,
-            "finished_at": None,
-            "error": None,
-            "result_uri": None,
-            "result_hash": None,
-            "spec_hash": None,
-            "application": None,
-            "holder": 0,
-            "blocks_done": 0,
-            "records_done": 0,
-            "bad_records_done": 0,
-            "bytes_done": 0,
-            "progress_at": None,
-            "spark_ui": None,
+            **_NOTHING_YET,
         }
         held = (*_is(ref), groups.c.epoch == group.epoch, groups.c.state == group.state)
         if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:

@@ -121,16 +121,8 @@ class Planner:
                 " plan again"
             )
             raise PlanConflictError(msg)
-        opened = {
-            "state": "open",
-            "manifest_uri": plan.manifest_uri,
-            "manifest_hash": plan.manifest_hash,
-            "files": plan.files,
-            "blocks": plan.blocks,
-            "groups": len(plan.groups),
-            "bytes": plan.bytes,
-            "readers": plan.readers,
-        }
+        alike = ("manifest_uri", "manifest_hash", "files", "blocks", "bytes", "readers")
+        opened = {name: getattr(plan, name) for name in alike} | {"state": "open", "groups": len(plan.groups)}
         first = {"window_id": self.window, "number": 1, "mode": "write", "options": plan.options, "run": plan.run}
         with self.ledger.writing() as connection:
             self.update(connection, opened)
@@ -175,24 +167,23 @@ def claim_window(
         _refuse_busy(connection, feed_id, key, now)
         newest = connection.scalar(select(func.max(windows.c.sequence)).where(windows.c.feed_id == feed_id))
         start_ns, end_ns = interval_ns or (None, None)
+        plan = Planner(ledger, feed_id, window_id(feed, key), 1 if held is None else held.epoch + 1)
         claim = {
             "interval_start_ns": start_ns,
             "interval_end_ns": end_ns,
             "sequence": (newest or 0) + 1,
             "state": "planning",
-            "epoch": 1 if held is None else held.epoch + 1,
+            "epoch": plan.epoch,
             "owner": owner,
             "run": run,
             "heartbeat_at": now,
             "created_at": now,
         }
         if held is None:
-            plan = Planner(ledger, feed_id, window_id(feed, key), 1)
             row = {"id": plan.window, "feed_id": feed_id, "key": key}
             connection.execute(windows.insert().values(claim | row))
             return plan
         connection.execute(windows.update().where(*mine, windows.c.epoch == held.epoch).values(claim))
-    plan = Planner(ledger, feed_id, held.id, held.epoch + 1)
     plan.release()
     return plan
 
