@@ -60,8 +60,8 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
         SourceError: when the window does not hold the file.
         StateError: as `exclude` does.
     """
-    planned, groups = _find(env, window, path)
-    number, replaces, file = check_exclusion(env.ledger, window.id, path, planned=planned)
+    plan = _find(env, window, path)
+    number, replaces, file = check_exclusion(env.ledger, window.id, path, planned=plan.id)
     behind = windows_behind(env.ledger, window.id, path)
     if behind:
         msg = (
@@ -74,7 +74,7 @@ def propose_excluding(env: Environment, window: Window, path: str, *, reason: st
     done = {g.ref.group for g in list_groups(env.ledger, window.id, number) if g.state == "done"}
     fate = "waits for a later window" if reason in {"missing", "changed"} else "no later window reads it"
     of = f"generation {number}, so that its records go when that is published" if replaces else "it"
-    again = _read_again([group for group in groups if group in done])
+    again = _read_again([group for group in plan.groups if group in done])
     what = f"now {window_progress(env.ledger, window.id).dated}; {path} is left out of {of}, and {fate}{again}"
     return Intent(action="exclude", windows=(window_intent(window, what),))
 
@@ -89,8 +89,8 @@ def exclude(env: Environment, window: Window, path: str, *, reason: str, who: st
         StateError: when the window is not open, or is published and not being rebuilt; or when it reads a part of the
             file, and is published or another window continues after it.
     """
-    file, groups = _find(env, window, path)
-    _, again = exclude_file(env.ledger, window.id, path, reason=reason, who=who, plan=InPlan(groups, file))
+    plan = _find(env, window, path)
+    _, again = exclude_file(env.ledger, window.id, path, reason=reason, who=who, plan=plan)
     env.observer.log(f"{path} is excluded from window {window.id}{_read_again(again)}")
     return Excluded(window=window.id, path=path, reason=reason, groups=tuple(again))
 
@@ -99,8 +99,8 @@ def _read_again(groups: list[int]) -> str:
     return f"; groups {', '.join(map(str, groups))} are read again" if groups else ""
 
 
-def _find(env: Environment, window: Window, path: str) -> tuple[int | None, list[int]]:
-    """Return the id that a window's plan has of a file, and the groups with its blocks; an empty file has no block."""
+def _find(env: Environment, window: Window, path: str) -> InPlan:
+    """Return what a window's plan has of a file; an empty file has no block."""
     if window.state != "open":
         msg = f"window {window.id} is {window.state} and holds no files; list windows with `blockread windows list`"
         raise StateError(msg)
@@ -112,7 +112,9 @@ def _find(env: Environment, window: Window, path: str) -> tuple[int | None, list
             raise
         msg = f"window {window.id} was pruned on {window.pruned_at:%Y-%m-%d %H:%M:%SZ}: {PRUNED}"
         raise PrunedError(msg) from error
-    return (blocks[0].file if blocks else None), sorted({block.group for block in blocks})
+    if not blocks:
+        return InPlan()
+    return InPlan(sorted({block.group for block in blocks}), blocks[0].file, blocks[0].version)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Row, and_, func, or_, select
 
+from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.errors import ConflictError, SourceError, StateError, shell_word
 from airflow_provider_blockread.ledger.model import Publication, Window
@@ -21,16 +22,18 @@ from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import lock_generation, published_generation
 from airflow_provider_blockread.ledger.windows.groups import left_out_by, reopen_generation
 from airflow_provider_blockread.ledger.windows.parts import leave_part_out
+from airflow_provider_blockread.ledger.windows.replacing import insert_pruned
 
 #: Reasons that are also file states; any other text makes the file `excluded`.
 _REASON_STATES = ("missing", "changed")
 
 
 class InPlan(NamedTuple):
-    """What a window's plan has of a file: the groups with its blocks, and its id, or None."""
+    """What a window's plan has of a file: the groups with its blocks and, if it has any, its id and version."""
 
     groups: Sequence[int] = ()
     id: int | None = None  # of a window that was pruned, the ledger itself no longer knows it
+    version: FileVersion | None = None
 
 
 _UNKNOWN = InPlan()
@@ -63,6 +66,8 @@ def exclude_file(
     """
     state = reason if reason in _REASON_STATES else "excluded"
     with ledger.writing() as connection:
+        if plan.id is not None and plan.version is not None:
+            insert_pruned(connection, window_id, plan.id, plan.version)
         generation, replaces, file_id = _leaving_out(connection, window_id, path, plan.id)
         mine = or_(exclusions.c.generation.is_(None), exclusions.c.generation == generation)
         known = (exclusions.c.window_id == window_id, exclusions.c.file_id == file_id, mine)

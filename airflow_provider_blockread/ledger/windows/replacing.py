@@ -199,26 +199,36 @@ def _refuse(connection: Connection, window: Window, path: str, why: str, otherwi
 
 
 def _insert(connection: Connection, feed_id: int, new: Mapping[int, FileVersion]) -> None:
-    newest = connection.scalar(select(func.max(listings.c.id)).where(listings.c.feed_id == feed_id)) or 0
     query = select(files.c.id, files.c.mtime_ns, files.c.time_ns).where(files.c.id.in_(list(new)))
     named = {row.id: row.time_ns for row in connection.execute(query).all() if row.time_ns != row.mtime_ns}
-    rows = [
-        {
-            "feed_id": feed_id,
-            "first_listing": newest,
-            "last_listing": newest,
-            "path": version.path,
-            "path_digest": path_digest(version.path),
-            "version_digest": version_digest(version),
-            "size": version.size,
-            "mtime_ns": version.mtime_ns,
-            "etag": version.etag,
-            "time_ns": named.get(old, version.mtime_ns),  # a time from the path stays the same
-            "state": "ignored",
-        }
-        for old, version in new.items()
-    ]
+    alike = _listed_last(connection, feed_id) | {"state": "ignored"}
+    # A time from the path stays the same.
+    rows = [_row(version) | alike | ({"time_ns": named[old]} if old in named else {}) for old, version in new.items()]
     connection.execute(files.insert(), rows)
+
+
+def insert_pruned(connection: Connection, window_id: str, file: int, version: FileVersion) -> None:
+    """Insert the row of a file that the window read and that was pruned, so that its state may change again.
+
+    Call it before the window is locked; it does nothing unless the version was pruned.
+    """
+    feed_id = lock_feed_of(connection, window_id)
+    row = _row(version)
+    pruned = [taken_files.c[name] == row[name] for name in ("path_digest", "version_digest")]
+    if connection.execute(taken_files.delete().where(taken_files.c.feed_id == feed_id, *pruned)).rowcount:
+        held = {"id": file, "window_id": window_id, "state": "done"}
+        connection.execute(files.insert().values(row | _listed_last(connection, feed_id) | held))
+
+
+def _listed_last(connection: Connection, feed_id: int) -> dict[str, int]:
+    """Return the columns of a file of the feed's newest listing."""
+    newest = connection.scalar(select(func.max(listings.c.id)).where(listings.c.feed_id == feed_id)) or 0
+    return {"feed_id": feed_id, "first_listing": newest, "last_listing": newest}
+
+
+def _row(version: FileVersion) -> dict[str, object]:
+    digests = {"path_digest": path_digest(version.path), "version_digest": version_digest(version)}
+    return version._asdict() | digests | {"time_ns": version.mtime_ns}
 
 
 def _adopt(connection: Connection, started: Generation, pairs: Mapping[int, int]) -> None:

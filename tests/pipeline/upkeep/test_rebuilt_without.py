@@ -190,6 +190,27 @@ def test_a_file_of_a_pruned_window_is_left_out(published: Pipe) -> None:
     assert (done.generation, done.excluded, here.values()) == (2, 1, ["b1", "c1"])
 
 
+@pytest.mark.parametrize("how", ["missing", "changed"])
+def test_a_file_that_a_pruned_window_leaves_out_waits(published: Pipe, how: str) -> None:
+    """A later window reads it, as it was once it is back, or as it is now; no other file is taken twice."""
+    here, kept = published, (published.source / "a.txt").stat()
+    here.pass_seconds(20)
+    prune(here.env, PruneRequest(older_than=10, keep=0, keep_manifests=True))
+    _spoil(here, "a.txt", how)
+    with pytest.raises(SourceError, match="or leave it out with"):
+        here.run(clear_number=1)
+    window, path = get_window(here.env.ledger, "w"), here.uri("a.txt")
+    assert "waits for a later window" in propose_excluding(here.env, window, path, reason=how).lines()[0]
+    exclude(here.env, window, path, reason=how, who="me")
+    assert here.run(clear_number=1).excluded == 1
+    if how == "missing":
+        (here.source / "a.txt").write_bytes(_FILES["a.txt"])
+        os.utime(here.source / "a.txt", ns=(kept.st_mtime_ns, kept.st_mtime_ns))
+
+    here.run("next")
+    assert here.values() == (_ALL if how == "missing" else ["another", "b1", "c1"])
+
+
 def test_a_newer_version_of_a_pruned_window_is_left_out(published: Pipe) -> None:
     """The plan that counts is the one with which it was published, not the one with which it was planned."""
     here = published
