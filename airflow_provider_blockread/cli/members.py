@@ -234,6 +234,7 @@ def _place(target: Path, name: str, below: str, merged: str) -> str:
 def _create(place: Path, member: Member, content: bytes) -> None:
     """Write a file under another name and rename it, so that what has its name is whole."""
     part = place.with_name(f".blockread-{os.getpid()}")
+    part.unlink(missing_ok=True)  # of a process that was killed, such as the one of this number in an earlier container
     try:
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "wb") as file:
             file.write(content)
