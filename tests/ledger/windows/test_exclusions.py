@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from datetime import timedelta
 from threading import Event
 from typing import Any
 
@@ -13,6 +14,7 @@ from airflow_provider_blockread.errors import ConflictError, FencedError, Source
 from airflow_provider_blockread.ledger.model import Publication
 from airflow_provider_blockread.ledger.schema.tables import exclusions, files
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.upkeep.retention import Bound, begin_pruning, drop_detail, restore_plan
 from airflow_provider_blockread.ledger.windows import exclusions as exclusions_of
 from airflow_provider_blockread.ledger.windows import publishing
 from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file, excluded_files
@@ -26,9 +28,22 @@ from airflow_provider_blockread.ledger.windows.generations import (
 from airflow_provider_blockread.ledger.windows.groups import complete_group
 from airflow_provider_blockread.ledger.windows.journal import journal, record_file_sums
 from airflow_provider_blockread.ledger.windows.publishing import check_publication, mark_proven
-from airflow_provider_blockread.ledger.windows.queries import feed_counts
+from airflow_provider_blockread.ledger.windows.queries import feed_counts, list_files
 from airflow_provider_blockread.proof.model import FileSums
-from tests.ledger.make import FEED, SUMS, claim, committer, open_window, outcome, publish, read_all, ref, steps
+from tests.ledger.make import (
+    FEED,
+    SUMS,
+    claim,
+    committer,
+    open_window,
+    outcome,
+    plan,
+    publish,
+    read_all,
+    ref,
+    steps,
+    version,
+)
 
 PATH = "file:///in/a"
 
@@ -212,6 +227,26 @@ def test_an_exclusion_beside_the_next_generation(ledger: Ledger, monkeypatch: py
     assert excluded_files(ledger, window.id, 3) == []
     file_id, _ = exclude_file(ledger, window.id, PATH, reason="rotten", who="me")
     assert excluded_files(ledger, window.id, 3) == [file_id]
+
+
+def test_a_file_that_was_pruned_is_known_again(ledger: Ledger) -> None:
+    """By the number that it has in the plan, in the state that the reason says; other files stay identities."""
+    window = open_window(ledger)
+    file, *_ = [row.file for row in list_files(ledger, FEED) if row.version == version("a")]
+    read_all(ledger, window)
+    publish(ledger, window)
+    begin_pruning(ledger, window.id, Bound(before=ledger.now() + timedelta(days=1), keep=0))
+    drop_detail(ledger, window.id)
+    restore_plan(ledger, window.id, plan("k", files=2).groups)
+    start_generation(ledger, window.id, options={}, mode="write", clear_number=0)
+    assert feed_counts(ledger, FEED) == {"pruned": 2}
+    in_plan = InPlan([0], file, version("a"))
+
+    assert exclude_file(ledger, window.id, PATH, reason="missing", who="me", plan=in_plan) == (file, [])
+    read_all(ledger, window, 2)
+    publish(ledger, window, 2)
+    assert feed_counts(ledger, FEED) == {"missing": 1, "pruned": 1}
+    assert [row.file for row in list_files(ledger, FEED)] == [file]
 
 
 def test_a_verification_leaves_nothing_out(ledger: Ledger) -> None:
