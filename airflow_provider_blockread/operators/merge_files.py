@@ -6,10 +6,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.links.pages import OutputLink, WindowLink
-from airflow_provider_blockread.operators.base import SparkOperator, owner_of
+from airflow_provider_blockread.operators.base import SparkOperator, owner_of, require_kind
 from airflow_provider_blockread.operators.planning import PlanOperator
 from airflow_provider_blockread.operators.publishing import PublishingOperator
-from airflow_provider_blockread.options import Sink, Splitting, merging
+from airflow_provider_blockread.options import Policies, Sink, Splitting, merging
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -33,8 +33,10 @@ class MergeFilesOperator(SparkOperator, PlanOperator, PublishingOperator):
     operator_extra_links = (WindowLink(), OutputLink())
 
     def __init__(self, *, sink: Sink, max_readers: int | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - the base classes'
-        super().__init__(sink=merging(sink).sink, **kwargs)
-        merging(sink, self.policies)  # refuses policies that have no meaning
+        super().__init__(sink=sink, **kwargs)
+        require_kind(self.task_id, "sink", sink, Sink)
+        if isinstance(sink, Sink) and isinstance(self.policies, Policies):  # else a task's result: checked when it runs
+            merging(sink, self.policies)
         self.splitting = Splitting(max_readers=max_readers)
 
     def run_step(self, context: Context) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from airflow.sdk import DAG, Asset
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.notifications.blockread import BlockReadNotifier
 from airflow_provider_blockread.operators.merge_files import MergeFilesOperator
 from airflow_provider_blockread.options import FileSource, ParquetSink, Policies
@@ -47,6 +48,18 @@ def test_a_task_merges_new_files_once(
     assert [event["rows"] for event in runs.asset_events(lake.as_uri())] == [2, 1]
     assert len(rows) == len(expected)
     assert {row["_file"]: row["value"] for row in rows} == expected
+
+
+@pytest.mark.parametrize("given", ["s3://lake", None, ParquetSink])
+def test_what_is_no_sink_is_refused_where_the_dag_is_parsed(given: Any) -> None:
+    """The error says what a sink is; the result of a task is looked at when the merge runs."""
+    with pytest.raises(OptionsError, match=r"merge: sink must be a Sink of airflow_provider_blockread.options"):
+        MergeFilesOperator(task_id="merge", source=FileSource("/in"), sink=given)
+
+    with DAG("merging"):
+        first = MergeFilesOperator(task_id="first", source=FileSource("/in"), sink=ParquetSink("/lake"))
+        second = MergeFilesOperator(task_id="second", source=FileSource("/in"), sink=first.output)  # type: ignore[arg-type]
+    assert second.upstream_task_ids == {"first"}
 
 
 def test_a_chat_hears_of_a_merge_that_fails(runs: Any, landing: Path, dag_id: str, tmp_path: Path) -> None:
