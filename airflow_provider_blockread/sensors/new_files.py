@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Never
 
-from airflow.sdk import BaseSensorOperator, PokeReturnValue
+from airflow.sdk import BaseSensorOperator, PokeReturnValue, timezone
 from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowFailException, AirflowSensorTimeout, AirflowSkipException, AirflowTaskTimeout
 
@@ -116,17 +116,19 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         from airflow_provider_blockread.triggers.new_files import NewFilesTrigger  # noqa: PLC0415 - where it is needed
 
         longest = self.timeout if self.max_wait is None else self.max_wait.total_seconds()
+        timeout = min(timedelta(seconds=self.timeout), self.execution_timeout or timedelta.max)
+        ends = timezone.utcnow() + timeout
         self.defer(
             trigger=NewFilesTrigger(
                 query=self.query(context).to_json(),
                 ledger_conn_id=self.ledger_conn_id,
                 run=str(run_identity(context)),
                 poke_interval=self.poke_interval,
-                max_interval=longest if self.exponential_backoff else None,
+                backoff={"longest": longest, "until": ends.timestamp()} if self.exponential_backoff else None,
                 silent_fail=self.silent_fail,
             ),
             method_name="execute_complete",
-            timeout=min(timedelta(seconds=self.timeout), self.execution_timeout or timedelta.max),
+            timeout=timeout,
         )
 
     def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:  # noqa: ANN401 - as execute
@@ -232,9 +234,9 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
                 raise AirflowSkipException(str(error)) from error
             raise
         except BlockReadError as error:
-            if self.never_fail:
-                raise AirflowSkipException(str(error)) from error
             if not self.silent_fail:
+                if self.never_fail:
+                    raise AirflowSkipException(str(error)) from error
                 raise
             self.log.warning("%s", error)
             return None

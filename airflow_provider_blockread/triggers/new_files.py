@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from airflow.sdk import timezone
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_blockread.errors import BlockReadError, PermanentError, to_fields
@@ -20,7 +21,8 @@ class NewFilesTrigger(BaseTrigger):
     :param ledger_conn_id: the ledger's connection.
     :param run: the DAG run that waits, for a ledger without a memory.
     :param poke_interval: seconds before each look.
-    :param max_interval: the interval is doubled after each look, up to this many seconds; None keeps it constant.
+    :param backoff: doubles the interval after each look, up to `longest` seconds; the wait ends at `until`, in seconds
+        since 1970, and the last look is one `poke_interval` before. None keeps the interval constant.
     :param silent_fail: continue when the store or the ledger fails.
     """
 
@@ -31,7 +33,7 @@ class NewFilesTrigger(BaseTrigger):
         ledger_conn_id: str | None = None,
         run: str = "",
         poke_interval: float = 60.0,
-        max_interval: float | None = None,
+        backoff: Mapping[str, float] | None = None,
         silent_fail: bool = False,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -39,7 +41,7 @@ class NewFilesTrigger(BaseTrigger):
         self.ledger_conn_id = ledger_conn_id
         self.run_name = run
         self.poke_interval = poke_interval
-        self.max_interval = max_interval
+        self.backoff = backoff
         self.silent_fail = silent_fail
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
@@ -49,7 +51,7 @@ class NewFilesTrigger(BaseTrigger):
             "ledger_conn_id": self.ledger_conn_id,
             "run": self.run_name,
             "poke_interval": self.poke_interval,
-            "max_interval": self.max_interval,
+            "backoff": self.backoff,
             "silent_fail": self.silent_fail,
         }
 
@@ -60,10 +62,15 @@ class NewFilesTrigger(BaseTrigger):
         async with kept():
             while payload is None:
                 await asyncio.sleep(wait)
-                if self.max_interval is not None:
-                    wait = min(2 * max(wait, 1.0), self.max_interval)
                 payload = await self._payload()
+                wait = self._next_wait(wait)
         yield fired(payload)
+
+    def _next_wait(self, wait: float) -> float:
+        if self.backoff is None:
+            return wait
+        left = self.backoff["until"] - timezone.utcnow().timestamp()
+        return min(2 * max(wait, 1.0), self.backoff["longest"], max(left - self.poke_interval, self.poke_interval))
 
     async def _payload(self) -> dict[str, Any] | None:
         """Return the event payload of one listing, or None to list again."""

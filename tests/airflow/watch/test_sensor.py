@@ -16,7 +16,7 @@ from airflow.sdk.bases.operator import TriggerFailureReason
 from airflow.sdk.definitions import dag as airflow_dag
 from airflow.sdk.exceptions import AirflowSensorTimeout, AirflowTaskTimeout
 
-from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.errors import OptionsError, TransientError
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.options import FileSource, ParquetSink, Selection
 from airflow_provider_blockread.sensors.new_files import NewFilesSensor
@@ -118,6 +118,26 @@ def test_an_error_that_stays(
     run = runs.start(waiting(dag_id, FileSource(str(landing)), selection=selection, soft_fail=soft_fail, **MODES[mode]))
 
     assert runs.states(run) == {"wait": "skipped" if soft_fail else "failed"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_silent_failure_is_no_skip(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None], mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An error that may pass lets the sensor wait on in each mode, although it may never fail."""
+    look, calls = NewFilesSensor.poke, []
+
+    def poke(self: NewFilesSensor, context: Any) -> Any:
+        calls.append(mode)
+        if len(calls) == 1:
+            raise TransientError(mode)
+        return look(self, context)
+
+    monkeypatch.setattr(NewFilesSensor, "poke", poke)
+    land(a=3)
+    run = runs.start(waiting(dag_id, FileSource(str(landing)), silent_fail=True, never_fail=True, **MODES[mode]))
+
+    assert runs.states(run) == {"wait": "success"}
 
 
 def test_only_new_files_count_and_a_clear_goes_through(

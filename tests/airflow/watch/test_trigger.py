@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
 
 from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.triggers import new_files
+from airflow_provider_blockread.triggers.new_files import NewFilesTrigger
 from tests.airflow.triggering import FILES, GAP_S, busy, children, first, longest_gap, trigger
 from tests.airflow.triggering import large as large  # noqa: PLC0414 - a fixture
 from tests.airflow.triggering import silent as silent  # noqa: PLC0414 - a fixture
@@ -87,6 +91,25 @@ def test_errors_that_stay_fire_though_failures_are_silent(tmp_path: Path) -> Non
 
     event = asyncio.run(first(trigger(FileSource(str(tmp_path), pattern="[z-a]"), silent_fail=True)))
     assert event["error"] == "OptionsError"
+
+
+def test_a_wait_that_grows_ends_with_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interval doubles, but not beyond the end of the wait, which is the same after a restart."""
+    clock, looks = [1000.0], list[float]()
+
+    async def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    async def poll(_: NewFilesTrigger) -> dict[str, Any]:
+        looks.append(clock[0] - 1000)
+        return {"why": "enough" if clock[0] >= 4600 else ""}
+
+    monkeypatch.setattr(new_files, "timezone", SimpleNamespace(utcnow=lambda: datetime.fromtimestamp(clock[0], UTC)))
+    monkeypatch.setattr(new_files, "asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(NewFilesTrigger, "poll", poll)
+    asyncio.run(first(trigger(FileSource("/x"), poke_interval=60, backoff={"longest": 3600, "until": 4600})))
+
+    assert looks == [60, 180, 420, 900, 1860, 3540, 3600]
 
 
 def test_arguments_hold_names_of_connections_only(monkeypatch: pytest.MonkeyPatch) -> None:
