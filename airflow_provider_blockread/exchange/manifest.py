@@ -97,16 +97,17 @@ def read_manifest(
     try:
         with pq.ParquetFile(io.BytesIO(data)) as opened:
             for index in _row_groups(opened, group):
-                table = opened.read_row_group(index, use_threads=False)
+                table = opened.read_row_group(index, use_threads=False).select(SCHEMA.names)
                 yield from _from_table(table if file is None else table.filter(pc.field("file") == file))
-    except pa.ArrowException as error:
+    except (pa.ArrowException, KeyError, ValueError) as error:  # the latter two lack a column
         msg = f"manifest {uri} cannot be read ({error}); {remedy(MANIFEST)}"
         raise ExchangeError(msg) from error
 
 
 def _row_groups(file: pq.ParquetFile, group: int | None) -> Iterator[int]:
+    place = file.schema_arrow.names.index("group")
     for index in range(file.num_row_groups):
-        statistics = file.metadata.row_group(index).column(SCHEMA.get_field_index("group")).statistics
+        statistics = file.metadata.row_group(index).column(place).statistics
         if group is None or statistics.min == group:
             yield index
 
