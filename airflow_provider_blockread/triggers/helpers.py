@@ -24,10 +24,11 @@ from airflow_provider_blockread.hooks.driver_environment import inherited
 
 #: Helpers of one triggerer that work at the same time on requests of one lane; further requests wait.
 MOST = 2
-#: Lanes of requests, which never wait for other lanes: a stop does not wait for heartbeats, and none for a listing.
+#: Lanes of requests, which never wait for other lanes: a stop does not wait for heartbeats, and none for a listing,
+#: which is in the lane `look`.
 LANES = {"stop": "stop", "end": "stop", "wait": "wait", "hint": "watch", "since": "watch"}
-#: Seconds that a helper may take for a request of a lane in which all are short: one that hangs holds up the others.
-LONGEST_S = {"stop": 120.0, "wait": 120.0, "watch": 600.0}
+#: Seconds that a helper may take for a request of a lane, since one that hangs holds up the others.
+LONGEST_S = {"stop": 120.0, "wait": 120.0, "watch": 600.0, "look": 14_400.0}
 #: Helpers of one triggerer that each do one long piece of work; further work waits for its turn.
 MOST_ALONE = 8
 #: Seconds that a helper has for stopping its work.
@@ -109,14 +110,14 @@ class _Helper:
 
 
 @asynccontextmanager
-async def _deadline(longest_s: float | None) -> AsyncIterator[None]:
+async def _deadline(longest_s: float) -> AsyncIterator[None]:
     try:
         async with asyncio.timeout(longest_s):
             yield
     except TimeoutError as error:
         msg = (
-            f"a helper process of the triggerer was killed, since its store or ledger did not answer in {longest_s} s;"
-            " try again"
+            f"a helper process of the triggerer was killed, since its store or ledger did not answer in {longest_s:g}"
+            " s; try again"
         )
         raise TransientError(msg) from error
 
@@ -141,8 +142,8 @@ class _Helpers:
                 await self._idle.pop().end()
 
     async def ask(self, request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any] | None:
-        lane = LANES.get(request["do"], "")
-        async with self.used(), self._turns[lane], _deadline(LONGEST_S.get(lane)):
+        lane = LANES.get(request["do"], "look")
+        async with self.used(), self._turns[lane], _deadline(LONGEST_S[lane]):
             while self._idle:
                 helper = self._idle.pop()
                 if helper.lives and (found := await self._ask(helper, request, log)) is not None:
@@ -178,7 +179,7 @@ async def ask(request: dict[str, Any], log: Callable[[str], None]) -> dict[str, 
 
     Raises:
         BlockReadError: as raised by the work.
-        TransientError: when the helper was killed, also because a short request took too long.
+        TransientError: when the helper was killed, also because the request took too long.
     """
     return _answer(await _helpers().ask(request, log))
 
