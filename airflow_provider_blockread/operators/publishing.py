@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from airflow.sdk import Asset, AssetAlias
 from airflow.sdk.exceptions import AirflowSkipException
 
-from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.links.addresses import window_page, with_host
 from airflow_provider_blockread.operators.base import StepOperator, run_identity
 from airflow_provider_blockread.operators.reports.summaries import commit_summary, plan_summary
@@ -36,8 +36,7 @@ class PublishingOperator(StepOperator):
 
     def __init__(self, **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
         super().__init__(**kwargs)
-        self._place = ""  # URI of the output's asset, as it is known when the task runs
-        self._lineage: tuple[Published, Lineage] | None = None
+        self._lineage: tuple[Published, Lineage, Sink, str] | None = None  # with the URI of the output's asset
 
     def publish(
         self, context: Context, env: Environment, ref: WindowRef, commit: Callable[[], Published], on_empty: str
@@ -63,7 +62,8 @@ class PublishingOperator(StepOperator):
         if news is None:
             self.outlets = []  # Airflow makes an event for each outlet of a task that succeeds
         else:
-            self._announce(context, env, news)
+            self._lineage = self._lineage_of(env, news)
+            self._emit(context, env, news)
             announced(env, news)
         return self._summary(published)
 
@@ -71,14 +71,9 @@ class PublishingOperator(StepOperator):
         page = window_page(self.ledger_conn_id, published.window)
         return published.to_json() | ({"page": with_host(page)} if page else {})
 
-    def _announce(self, context: Context, env: Environment, news: Published) -> None:
-        if self.sink is not None:
-            self._place = _asset_uri(self.sink, env)
-        self._lineage = self._lineage_of(env, news)
-        self._emit(context, news, self._summary(news))
-
-    def _emit(self, context: Context, published: Published, summary: dict[str, Any]) -> None:
+    def _emit(self, context: Context, env: Environment, published: Published) -> None:
         """Add the summary to the event of each asset, and the key if the DAG is partitioned at run time."""
+        summary = self._summary(published)
         names_partition = getattr(self.dag.timetable, "partitioned_at_runtime", False)
         for outlet in self.outlets:
             if isinstance(outlet, Asset):
@@ -86,17 +81,18 @@ class PublishingOperator(StepOperator):
                 event.extra.update(summary)
                 if names_partition:
                     event.add_partitions(published.key)
-            elif isinstance(outlet, AssetAlias) and self.sink is not None and outlet == output_asset(self.sink):
-                context["outlet_events"][outlet].add(Asset(uri=self._place), extra=summary)
+            elif isinstance(self.sink, PostgresSink) and outlet == output_asset(self.sink):
+                context["outlet_events"][outlet].add(Asset(uri=_asset_uri(self.sink, env)), extra=summary)
 
-    def _lineage_of(self, env: Environment, published: Published) -> tuple[Published, Lineage] | None:
+    def _lineage_of(self, env: Environment, published: Published) -> tuple[Published, Lineage, Sink, str] | None:
         """Return the publication and its facts for lineage, or None without a provider that asks for them."""
         if find_spec("airflow.providers.openlineage") is None or self.sink is None:
             return None
         from airflow_provider_blockread.steps.commit.lineage import lineage_of  # noqa: PLC0415 - not at every DAG parse
 
         try:
-            return published, lineage_of(env, published, self.source.roots if self.source else ())
+            lineage = lineage_of(env, published, self.source.roots if self.source else ())
+            return published, lineage, self.sink, _asset_uri(self.sink, env)
         except BlockReadError as error:  # lineage must not fail a published window
             self.log.warning("OpenLineage gets no facts of this window: %s", error)
             return None
@@ -104,11 +100,11 @@ class PublishingOperator(StepOperator):
     def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:  # noqa: ANN401 - Airflow's
         """Return the datasets that the window was read from and written to, or None if nothing was published."""
         del task_instance
-        if self._lineage is None or self.sink is None:
+        if self._lineage is None:
             return None
         from airflow_provider_blockread.operators.reports.lineage import facets_of  # noqa: PLC0415 - its provider is an extra
 
-        return facets_of(*self._lineage, self.sink, self._place)
+        return facets_of(*self._lineage)
 
 
 def output_asset(sink: Sink) -> Asset | AssetAlias | None:
@@ -117,6 +113,9 @@ def output_asset(sink: Sink) -> Asset | AssetAlias | None:
     Its name is its URI, like that of an asset that a DAG names by its URI alone: with two names for one URI, Airflow
     would deactivate one of the assets, and the commit would fail. A table in the database of a connection has an alias,
     which becomes the table's asset at run time, since connections are not read while a DAG is parsed.
+
+    Raises:
+        OptionsError: when Airflow has no asset for such a place.
     """
     if is_template(sink.place):
         return None
@@ -135,5 +134,9 @@ def _asset_uri(sink: Sink, env: Environment) -> str:
 def _uri_of(place: str) -> str:
     """Return the URI of a place in Airflow's spelling, so that the asset's name equals its URI."""
     literal = place.replace("?", "%3F").replace("#", "%23")  # which Airflow takes for a query and a fragment
-    uri = Asset(uri=f"file://{literal}" if place.startswith("/") else literal).uri
+    try:
+        uri = Asset(uri=f"file://{literal}" if place.startswith("/") else literal).uri
+    except ValueError as error:
+        msg = f"{place}: Airflow makes no asset for this output ({error}); choose another place"
+        raise OptionsError(msg) from error
     return uri.rstrip("/") if urlsplit(uri).path.strip("/") else uri

@@ -12,6 +12,7 @@ import pytest
 from airflow.sdk import DAG, Asset, AssetAlias
 from airflow.sdk.definitions.timetables.assets import PartitionedAtRuntime
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.publishing import output_asset
 from airflow_provider_blockread.options import DeltaSink, FileSource, IcebergSink, ParquetSink, PostgresSink
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
@@ -69,6 +70,29 @@ def test_tables_are_named_as_elsewhere_in_airflow() -> None:
     ]
     assert isinstance(found[-1], AssetAlias)
     assert sum(isinstance(one, AssetAlias) for one in found) == 1
+
+
+def test_a_place_that_no_asset_can_have_is_refused_where_the_dag_is_parsed() -> None:
+    """The error names the place, Airflow's reason, and what to do."""
+    with pytest.raises(OptionsError, match=r"s3://lake/x+: .*exceed 1500 characters.*; choose another place"):
+        output_asset(ParquetSink(f"s3://lake/{'x' * 1500}"))
+
+    assert output_asset(ParquetSink("s3://lake/x")) is not None
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_a_place_that_no_asset_can_have_is_published_to(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None], tmp_path: Path
+) -> None:
+    """An output whose place is known only at run time has no asset, so nothing hinders it."""
+    lake = tmp_path / "/".join(["x" * 200] * 8)
+    with DAG(dag_id) as dag:
+        BlockReadTaskGroup("logs", source=FileSource(str(landing)), sink=ParquetSink(f"{{{{ '{lake}' }}}}"))
+    land(a=3)
+    run = runs.start(dag)
+
+    assert str(run.state) == "success"
+    assert len(list(lake.glob("*.parquet"))) == 1
 
 
 @pytest.mark.usefixtures("without_spark")

@@ -217,6 +217,11 @@ CATALOG: list[Entry] = [
         "has no data interval",
         f"{_AIRFLOW}/test_task_remedies.py::test_a_run_without_an_interval",
     ),
+    Remedy(
+        "operators/publishing.py",
+        "choose another place",
+        f"{_AIRFLOW}/runs/test_output_assets.py::test_a_place_that_no_asset_can_have_is_refused_where_the_dag_is_parsed",
+    ),
     Remedy("operators/planning.py", "give both", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
     Remedy(
         "operators/upstream.py",
