@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from adbc_driver_manager import Error
 from adbc_driver_postgresql import dbapi
 
 
@@ -28,7 +29,7 @@ class Connections:
         Raises:
             Error: of the driver; the connection is then no longer used.
         """
-        connection = self._kept.pop() if self._kept else dbapi.connect(self._url)
+        connection = self._opened()
         try:
             with connection.cursor() as cursor:
                 yield cursor
@@ -40,6 +41,18 @@ class Connections:
             connection.close()
         else:
             self._kept.append(connection)
+
+    def _opened(self) -> dbapi.Connection:
+        """Return the connection that is kept, unless the server or a firewall has closed it meanwhile, or a new one."""
+        while self._kept:
+            connection = self._kept.pop()
+            try:
+                connection.execute("SELECT 1").close()
+            except Error:
+                connection.close()
+            else:
+                return connection
+        return dbapi.connect(self._url)
 
 
 def _close(connections: list[dbapi.Connection]) -> None:

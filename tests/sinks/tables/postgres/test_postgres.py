@@ -260,6 +260,17 @@ def test_an_account_that_may_not(bench: Bench, sql: psycopg.Connection[Any]) -> 
     assert bench.values() == ["a", "a", "b", "b"]
 
 
+def test_a_connection_that_the_server_closes_between_two_steps(bench: Bench, sql: psycopg.Connection[Any]) -> None:
+    """Servers and firewalls end idle ones, and a proof takes its time; the commit then opens another one."""
+    asked = make_sink(STORES, replace(bench.option, url=f"{own_postgres()}&application_name=idle"))
+    steps = bench.steps(bench.stage("a"))
+    asked.prepare(None, "")
+    sql.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'idle'")
+    asked.apply(steps, bench.marker, lambda: None)
+
+    assert bench.values() == ["a", "a"]
+
+
 def test_a_database_that_is_down(bench: Bench, tmp_path: Path) -> None:
     """A retry succeeds once the server is there; the URL of the connection, with its password, is not shown."""
     server, _, socket = own_postgres().replace("postgres:@", "postgres:secret-word@").partition("?host=")
