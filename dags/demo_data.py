@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,13 +21,16 @@ _ACTIONS = ("view", "add", "remove", "buy", "return")
 
 
 def make_first(landing: Path) -> None:
-    """Fill an empty landing folder: 3 log files, 3 files of events, 3 of notes, 3,000 small reports."""
+    """Make the landing folder: 3 log files, 3 files of events, 3 of notes, 3,000 small reports; all appear at once."""
+    aside = landing.with_name(f".{landing.name}.part")
+    shutil.rmtree(aside, ignore_errors=True)
     for number in range(3):
-        _write(landing / "logs" / f"web-{number:03}.log", log_file(number))
-        _write(landing / "notes" / f"notes-{number}.txt", notes_file(number))
-        _write(landing / "events" / f"day={number:02}" / "events.jsonl", event_file(number))
+        _write(aside / "logs" / f"web-{number:03}.log", log_file(number))
+        _write(aside / "notes" / f"notes-{number}.txt", notes_file(number))
+        _write(aside / "events" / f"day={number:02}" / "events.jsonl", event_file(number))
     for number in range(3000):
-        _write(landing / "reports" / f"{number // 500:02}" / f"report-{number:05}.txt", report_file(number))
+        _write(aside / "reports" / f"{number // 500:02}" / f"report-{number:05}.txt", report_file(number))
+    aside.rename(landing)
 
 
 def make_more(landing: Path) -> None:

@@ -18,8 +18,10 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SECRETS = (
@@ -89,13 +91,16 @@ def _land(folder: Path) -> None:
     )
     if not folder.exists():
         demo_data.make_first(folder)
-    if store.exists("landing"):
-        return
     for bucket in ("lake", "landing"):
-        store.mkdir(bucket)
+        store.makedirs(bucket, exist_ok=True)
     for number in range(2):
-        store.pipe_file(f"landing/logs/web-{number:03}.log", demo_data.log_file(number))
-        store.pipe_file(f"landing/events/day={number:02}/events.jsonl", demo_data.event_file(number))
+        _put(store, f"landing/logs/web-{number:03}.log", demo_data.log_file, number)
+        _put(store, f"landing/events/day={number:02}/events.jsonl", demo_data.event_file, number)
+
+
+def _put(store: Any, path: str, make: Callable[[int], bytes], number: int) -> None:  # noqa: ANN401 - s3fs has no types
+    if not store.exists(path):  # a file that is written again would be a new version
+        store.pipe_file(path, make(number))
 
 
 def _write_private(path: Path, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import stat
 import subprocess
@@ -9,10 +10,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+from fsspec.implementations.memory import MemoryFileSystem
 
 from tests.architecture.tree import ROOT
-from tools.compose import SECRETS, write_secrets
+from tools.compose import SECRETS, _land, write_secrets
 
 _TEXT = (ROOT / "docker-compose.yml").read_text("utf-8")
 _FILE: dict[str, Any] = yaml.safe_load(_TEXT)
@@ -40,6 +43,36 @@ def test_the_target_says_what_it_did(tmp_path: Path) -> None:
     said = [subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(2)]
 
     assert said == [f"{tmp_path}/.env: written\n", f"{tmp_path}/.env: is there, and stays as it is\n"]
+
+
+def test_an_interrupted_start_is_finished_by_the_next_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that are missing in a bucket or on the disk are made; those that are there stay as they are."""
+    monkeypatch.syspath_prepend(str(ROOT / "dags"))
+    monkeypatch.delitem(sys.modules, "demo_data", raising=False)
+    import demo_data
+
+    store, landing = MemoryFileSystem(), tmp_path / "landing"
+    for name, value in {"LOG_BYTES": 10, "EVENTS": 5}.items():
+        monkeypatch.setattr(demo_data, name, value)
+    monkeypatch.setattr("s3fs.S3FileSystem", lambda **_: store)
+    fields = {"login": "", "password": "", "extra": {"endpoint_url": ""}}
+    monkeypatch.setenv("AIRFLOW_CONN_S3", json.dumps(fields))
+    with monkeypatch.context() as patch:
+        patch.setattr(demo_data, "report_file", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _land(landing)
+    store.pipe_file("/landing/logs/web-000.log", b"mine")
+    _land(landing)
+
+    assert len(list(landing.glob("reports/*/*.txt"))) == 3000
+    assert len(store.find("/landing")) == 4
+    assert store.cat_file("/landing/logs/web-000.log") == b"mine"
+    store.rm("/landing", recursive=True)
+
+
+def interrupted(_: int) -> bytes:
+    """Be stopped by Ctrl-C."""
+    raise KeyboardInterrupt
 
 
 def test_images_are_pinned_and_services_healthy() -> None:
