@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
 from functools import partial, update_wrapper
 from typing import Any, NoReturn
 
@@ -31,6 +31,20 @@ class BlockReadFunction(partial[BlockReadTaskGroup]):
     """
 
     function: Callable[..., Any]
+
+    def __call__(
+        self,
+        /,
+        *positional: Any,  # noqa: ANN401 - those of the group
+        columns: Sequence[str] | None = None,
+        schema: str | None = None,
+        scope: str | None = None,
+        **others: Any,  # noqa: ANN401 - those of the group
+    ) -> BlockReadTaskGroup:
+        """Return a new task group; `columns`, `schema` and `scope` replace those of the function's option."""
+        given = {"columns": columns, "schema": schema, "scope": scope}
+        own = {name: value for name, value in given.items() if value is not None}
+        return super().__call__(*positional, function=replace(self.keywords["function"], **own), **others)
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse attributes that Airflow's decorated tasks have but a group lacks."""

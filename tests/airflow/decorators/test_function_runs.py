@@ -139,6 +139,19 @@ def test_functions_of_one_dag(
     assert [published(lake / name) for name in "23"] == [["a 1"], ["a 2"]]
 
 
+def test_options_of_the_function_are_replaced_by_a_call(parse: Callable[[str], DAG]) -> None:
+    """So are those of the group; the function itself stays."""
+    dag: Any = parse(LOGS + '    logs(group_id="second", columns=["_file"], schema="value string", window="w")\n')
+    first, second = (dag.get_task(f"{name}.plan") for name in ("logs", "second"))
+
+    assert (first.function.columns, first.function.schema, first.window) == ((), None, None)
+    assert (second.function.columns, second.function.schema, second.window) == (["_file"], "value string", "w")
+    assert second.function.path == first.function.path
+    for other in ("function=None", "path='a:b'"):
+        with pytest.raises(AssertionError, match=r"TypeError: .*(function|path)"):
+            parse(LOGS + f'    logs(group_id="third", {other})\n')
+
+
 def test_a_second_call_needs_an_id(parse: Callable[[str], DAG]) -> None:
     """Airflow refuses two groups of one id; a suffix that it chose would name a feed by the order of the calls."""
     with pytest.raises(AssertionError, match=r"DuplicateTaskIdFound: group_id .* has already been added to the DAG"):
