@@ -93,7 +93,7 @@ def _airflow(folder: Path) -> Iterator[str]:
     ledger = {"conn_type": "blockread", "extra": {"url": f"sqlite:///{folder / 'ledger.db'}"}}
     environment = {
         **os.environ,
-        **settings(home, dags, LOOPBACK, port, None),
+        **settings(home, dags, port, None),
         "AIRFLOW_CONN_BLOCKREAD_DEFAULT": json.dumps(ledger),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
     }

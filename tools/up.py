@@ -40,13 +40,12 @@ class UpError(Exception):
     """Airflow did not start; the message says where to look."""
 
 
-def settings(home: Path, dags: Path, host: str, port: int, database: str | None) -> dict[str, str]:
-    """Return the environment variables that let Airflow use `home` and listen on that address only.
+def settings(home: Path, dags: Path, port: int, database: str | None) -> dict[str, str]:
+    """Return the environment variables that let Airflow use `home` and listen on loopback only.
 
     Args:
         home: the folder that becomes AIRFLOW_HOME.
         dags: the folder of DAGs.
-        host: the address to listen on.
         port: the port to listen on.
         database: URL of Airflow's database, with a driver that supports asyncio, such as `postgresql+psycopg`; SQLite
             in `home` when None.
@@ -56,7 +55,7 @@ def settings(home: Path, dags: Path, host: str, port: int, database: str | None)
     return others | {
         "AIRFLOW_HOME": str(home),
         "AIRFLOW__API__BASE_URL": url,
-        "AIRFLOW__API__HOST": host,
+        "AIRFLOW__API__HOST": LOOPBACK,
         "AIRFLOW__API__PORT": str(port),
         "AIRFLOW__API__WORKERS": "1",
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
@@ -113,14 +112,14 @@ def wait_until_healthy(url: str, process: subprocess.Popen[bytes], log: Path) ->
     raise UpError(msg)
 
 
-def check_port(host: str, port: int) -> None:
+def check_port(port: int) -> None:
     """Raise `UpError` when the port is in use."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
+            probe.bind((LOOPBACK, port))
         except OSError as error:
-            msg = f"port {port} on {host} is taken; choose another: make up PORT=8081"
+            msg = f"port {port} on {LOOPBACK} is taken; choose another: make up PORT=8081"
             raise UpError(msg) from error
 
 
@@ -130,7 +129,7 @@ def up(home: Path, environment: Mapping[str, str]) -> None:
     Raises:
         UpError: when the port is taken or a component fails.
     """
-    check_port(environment["AIRFLOW__API__HOST"], int(environment["AIRFLOW__API__PORT"]))
+    check_port(int(environment["AIRFLOW__API__PORT"]))
     (home / "logs").mkdir(parents=True, exist_ok=True)
     started: dict[str, subprocess.Popen[bytes]] = {}
     try:
@@ -173,7 +172,6 @@ def _interrupt(_number: int, _frame: object) -> None:
 def main() -> int:
     """Parse the command line, run Airflow, and return the exit code."""
     parser = argparse.ArgumentParser(description="Airflow on loopback with the example DAGs, until Ctrl-C.")
-    parser.add_argument("--host", default=LOOPBACK, help="the address to listen on")
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument("--home", type=Path, default=ROOT / ".demo" / "airflow", help="becomes AIRFLOW_HOME")
     parser.add_argument("--dags", type=Path, default=ROOT / "dags")
@@ -183,7 +181,7 @@ def main() -> int:
     for number in SIGNALS:
         signal.signal(number, _interrupt)
     try:
-        own = settings(home, chosen.dags.absolute(), chosen.host, chosen.port, chosen.database)
+        own = settings(home, chosen.dags.absolute(), chosen.port, chosen.database)
         up(home, {**os.environ, **own})
     except UpError as error:
         print(error, file=sys.stderr)
