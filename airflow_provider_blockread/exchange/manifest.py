@@ -74,14 +74,14 @@ def render_manifest(blocks: Iterable[Block], *, identity: Mapping[str, str]) -> 
             arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
 
-        groups = list(_sums(blocks, write))
-    data = sink.getvalue()
+        found = list(_sums(blocks, write))
+    data, groups = sink.getvalue(), tuple(group for group, *_ in found)
     return data, ManifestSummary(
         hash=content_hash(data),
-        files=sum(sums.files for sums in groups) - sum(a.last_file == b.first_file for a, b in pairwise(groups)),
-        blocks=sum(sums.blocks for sums in groups),
-        bytes=sum(sums.bytes for sums in groups),
-        groups=tuple(sums.group() for sums in groups),
+        files=sum(group.files for group in groups) - sum(a == b for (*_, a), (_, b, _) in pairwise(found)),
+        blocks=sum(group.blocks for group in groups),
+        bytes=sum(group.bytes for group in groups),
+        groups=groups,
     )
 
 
@@ -114,45 +114,28 @@ def _row_groups(file: pq.ParquetFile, group: int | None) -> Iterator[int]:
 
 def summarize(blocks: Iterable[Block]) -> tuple[BlockGroup, ...]:
     """Return the sums of the groups that a manifest of these blocks would contain."""
-    return tuple(sums.group() for sums in _sums(blocks, lambda _: None))
+    return tuple(group for group, *_ in _sums(blocks, lambda _: None))
 
 
-def _sums(blocks: Iterable[Block], use: Callable[[_Columns], None]) -> Iterator[_Sums]:
-    """Yield the sums of each group, and pass on its blocks as columns, some at a time."""
+def _sums(blocks: Iterable[Block], use: Callable[[_Columns], None]) -> Iterator[tuple[BlockGroup, int, int]]:
+    """Yield each group with its first and last file, and pass on its blocks as columns, some at a time."""
     for number, members in groupby(blocks, key=attrgetter("group")):
-        sums = _Sums(number)
+        count = size = files = 0
+        edges: list[tuple[int, str]] = []  # the first and last files, with their paths, of the columns so far
+        last: int | None = None
         while columns := _columns(members):
-            sums.add(columns)
+            _, _, ids, paths, _, _, _, starts, ends, _, _ = columns
+            count += len(ids)
+            size += sum(ends) - sum(starts)
+            files += sum(map(ne, ids, (last, *ids[:-1])))
+            last = ids[-1]
+            edges += (ids[0], paths[0]), (last, paths[-1])
             use(columns)
-        yield sums
-
-
-class _Sums:
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.files = self.blocks = self.bytes = 0
-        self.first_file: int | None = None
-        self.last_file: int | None = None
-        self._first_path = self._last_path = ""
-
-    def add(self, columns: _Columns) -> None:
-        _, _, files, paths, _, _, _, starts, ends, _, _ = columns
-        if self.first_file is None:
-            self.first_file, self._first_path = files[0], paths[0]
-        self.blocks += len(files)
-        self.bytes += sum(ends) - sum(starts)
-        self.files += sum(map(ne, files, (self.last_file, *files[:-1])))
-        self.last_file, self._last_path = files[-1], paths[-1]
-
-    def group(self) -> BlockGroup:
-        return BlockGroup(
-            number=self.number,
-            files=self.files,
-            blocks=self.blocks,
-            bytes=self.bytes,
-            first_path=self._first_path,
-            last_path=self._last_path,
+        (first, first_path), (end, last_path) = edges[0], edges[-1]
+        group = BlockGroup(
+            number=number, files=files, blocks=count, bytes=size, first_path=first_path, last_path=last_path
         )
+        yield group, first, end
 
 
 def _columns(blocks: Iterator[Block]) -> _Columns:

@@ -77,16 +77,16 @@ class ProgressFile:
 class TaskProgress:
     """Writes from time to time what a running task has read; failures are ignored, and `remove` removes the file."""
 
-    def __init__(self, stores: Stores, uri: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Set the place of the file, empty for none; `clock` returns seconds."""
-        self._stores, self._uri, self._clock = stores, uri, clock
-        self._read, self._due = Tally(), clock() + TASK_EVERY_S
+    def __init__(self, stores: Stores, uri: str) -> None:
+        """Set the place of the file, empty for none."""
+        self._stores, self._uri = stores, uri
+        self._read, self._due = Tally(), time.monotonic() + TASK_EVERY_S
         self._written = False
 
     def add(self, read: Tally) -> None:
         """Add what was just read."""
         self._read = self._read.plus(read)
-        now = self._clock()
+        now = time.monotonic()
         if self._uri and now >= self._due:
             self._due = now + TASK_EVERY_S
             self._written = True

@@ -45,7 +45,8 @@ def write_spec(stores: Stores, spec: JobSpec, *, secret: str = "", window_secret
     """Write the specification of a job and return its submission, under these secrets."""
     uri = f"{spec.folder}/{SPEC_NAME}"
     fields = {f.name: getattr(spec, f.name) for f in dataclasses.fields(spec)}
-    data = _dump(fields | {"kind": spec.kind, "options": spec.options.to_json()})
+    fields |= {"kind": spec.kind, "options": spec.options.to_json()}
+    data = json.dumps(fields, indent=1, sort_keys=True, default=dataclasses.asdict).encode()
     stores.write_bytes_atomic(uri, data)
     return Submission(
         spec_uri=uri, spec_hash=content_hash(data), readers=spec.readers, secret=secret, window_secret=window_secret
@@ -110,10 +111,6 @@ def _result(fields: dict[str, Any], uri: str) -> GroupResult:
         return GroupResult(**fields)
     except (KeyError, TypeError) as error:
         _refuse(_WHAT, uri, error)
-
-
-def _dump(fields: dict[str, Any]) -> bytes:
-    return json.dumps(fields, indent=1, sort_keys=True, default=dataclasses.asdict).encode()
 
 
 def _target(fields: dict[str, Any]) -> Target:

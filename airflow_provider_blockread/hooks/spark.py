@@ -116,11 +116,13 @@ class SparkSubmitter:
             raise OptionsError(msg)
 
     def _run(self, submission: Submission, name: str, *, detached: bool = False) -> TrackedSubmitHook:
+        from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - not at every DAG parse
+
         with private_folder() as folder:
             arguments = ["--spec", submission.spec_uri, "--spec-hash", submission.spec_hash]
             if submission.readers is not None:
                 arguments += ["--readers", str(submission.readers)]
-            py_files = self._py_files(str(folder))
+            py_files = ",".join([write_bundle(str(folder)), *self._job.py_files])
             self._hook = hook = self._make_hook(name, arguments, py_files=py_files, detached=detached)
             hook.hide(folder)
             environment = self._environment(hook, folder, submission)
@@ -158,18 +160,13 @@ class SparkSubmitter:
         found = spark_connection(self._job)
         return TrackedSubmitHook(found, self._job, name=name, arguments=arguments, py_files=py_files, detached=detached)
 
-    def _py_files(self, folder: str) -> str:
-        from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - not at every DAG parse
-
-        return ",".join([write_bundle(folder), *self._job.py_files])
-
     def _environment(self, hook: TrackedSubmitHook, folder: Path, submission: Submission) -> dict[str, str]:
         environment = inherited(os.environ, self._job.environment)
         programs = str(Path(sys.executable).parent)
         if shutil.which(hook.spark_binary or "spark-submit") is None:
             environment["PATH"] = f"{environment.get('PATH', os.defpath)}{os.pathsep}{programs}"
         if hook.is_remote_driver:
-            if hook.is_standalone:
+            if hook.master.startswith("spark://"):
                 msg = (
                     "spark: a standalone cluster supports Python drivers only in deploy mode client;"
                     " leave deploy-mode out of the connection and of conf"

@@ -129,12 +129,8 @@ def _known_hosts(connection: Connection) -> object:
     return None
 
 
-def _generic(connection: Connection) -> dict[str, object]:
-    """Return the extra unchanged as fsspec's own options, with the connection's fields under their usual names."""
-    return _fields(connection) | connection.extra_dejson
-
-
 def _fields(connection: Connection) -> dict[str, object]:
+    """Return the connection's fields under the names that fsspec usually gives them."""
     return {
         "host": connection.host,
         "port": connection.port,
@@ -175,7 +171,7 @@ MAKERS: dict[str, Callable[[Connection], dict[str, object]]] = {
     "aws": _aws,
     "azure_data_lake": _azure,
     "fs": lambda _connection: {},
-    "generic": _generic,
+    "generic": lambda connection: _fields(connection) | connection.extra_dejson,  # as fsspec's own options
     "google_cloud_platform": _google,
     "s3": _aws,
     "sftp": _ssh,

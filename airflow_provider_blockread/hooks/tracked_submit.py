@@ -124,11 +124,6 @@ class TrackedSubmitHook(SparkSubmitHook):
         return is_local(self.master)
 
     @property
-    def is_standalone(self) -> bool:
-        """Whether the cluster is a standalone cluster of Spark."""
-        return self.master.startswith("spark://")
-
-    @property
     def is_remote_driver(self) -> bool:
         """Whether the driver may run on another host."""
         return str(self._connection["deploy_mode"]) == "cluster"

@@ -57,7 +57,14 @@ def window_key(run: RunIdentity, *, group: str, select: str, explicit: object = 
     """
     if explicit is not None:
         return _rendered(explicit, f"{run.dag_id}.{group}: window", "give a key, or leave window out")
-    return _own_key(run, group, select) + (f"/{run.map_index}" if run.map_index >= 0 else "")
+    key = f"{run.dag_id}/{group}/{run.run_id}"
+    if run.partition_date is not None:
+        key = f"partition {utc_text(run.partition_date)}"
+    elif run.partition_key is not None:
+        key = f"partition {run.partition_key}"
+    elif select == "interval" and run.run_type in _PERIODIC and run.interval:
+        key = f"{utc_text(run.interval[0])}/{utc_text(run.interval[1])}"
+    return f"{key}/{run.map_index}" if run.map_index >= 0 else key
 
 
 def feed_name(run: RunIdentity, *, group: str | None, explicit: object = None) -> str:
@@ -78,16 +85,6 @@ def _rendered(explicit: object, what: str, remedy: str) -> str:
         msg = f"{what} is {text or 'blank'} after rendering; {remedy}"
         raise OptionsError(msg)
     return text
-
-
-def _own_key(run: RunIdentity, group: str, select: str) -> str:
-    if run.partition_date is not None:
-        return f"partition {utc_text(run.partition_date)}"
-    if run.partition_key is not None:
-        return f"partition {run.partition_key}"
-    if select == "interval" and run.run_type in _PERIODIC and run.interval:
-        return f"{utc_text(run.interval[0])}/{utc_text(run.interval[1])}"
-    return f"{run.dag_id}/{group}/{run.run_id}"
 
 
 def interval_ns(run: RunIdentity, *, select: str) -> tuple[int, int] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.errors import OptionsError
@@ -38,17 +39,11 @@ def files_of(given: object, context: Context, log: Callable[[str], None]) -> Seq
     if isinstance(given, EventFiles):
         return _of_events(given, context, log)
     if isinstance(given, str):
-        given = _parsed(given)
+        with suppress(ValueError, RecursionError):
+            given = json.loads(given)
     if isinstance(given, Mapping) and "paths" in given:
         return _of_found(given, given["paths"], log)
     return list(_paths(given))
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _paths(given: object) -> Iterator[str]:

@@ -105,8 +105,10 @@ class PartitionedWriter:
             if problem := misnamed(batch.schema) or misarranged(batch.schema, self._option):
                 raise FunctionError(problem)
             self._schema = batch.schema
-        if isinstance(self._option, ParquetSink) and self._option.log and not self._seen:
-            self._schema = _noting(self._schema, self._dropped)
+        if isinstance(self._option, ParquetSink) and self._option.log and not self._seen:  # noted for `whole_schema`
+            left_out = pa.schema([self._schema.field(name) for name in self._dropped])
+            noted = {**(self._schema.metadata or {}), _DROPPED: b64encode(left_out.serialize())}
+            self._schema = self._schema.with_metadata(noted)
         batch = conform(batch, self._schema)
         check_precision(batch)  # here a row's index in the batch is still known
         for values, rows in _split(batch, self._option.partitions):
@@ -148,12 +150,6 @@ class PartitionedWriter:
         self._done.append(part)
         named = dict(zip((partition.name for partition in self._option.partitions), values, strict=True))
         self._files += [replace(file, partition=named) for file in part.close()]
-
-
-def _noting(schema: pa.Schema, dropped: Sequence[str]) -> pa.Schema:
-    """Return the schema with the omitted columns recorded in its metadata."""
-    left_out = pa.schema([schema.field(name) for name in dropped])
-    return schema.with_metadata({**(schema.metadata or {}), _DROPPED: b64encode(left_out.serialize())})
 
 
 def _split(

@@ -6,21 +6,20 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from typing import Any, cast
 
-from airflow.triggers.base import BaseTrigger, TriggerEvent
+from airflow.triggers.base import TriggerEvent
 
 from airflow_provider_blockread.errors import BlockReadError, TransientError, to_fields
-from airflow_provider_blockread.exchange.vigil import Vigil
+from airflow_provider_blockread.exchange.signs import Vigil
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.values import from_json
-from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ON_KILL_S, ask, kept, to_its_end
-from airflow_provider_blockread.triggers.new_files import fired
+from airflow_provider_blockread.triggers.own import OwnTrigger, access, fired
 
 _STATUS_S = 20.0
 
 
-class ApplicationTrigger(BaseTrigger):
+class ApplicationTrigger(OwnTrigger):
     """Fires once an application has written a result or an error, or never will; until then it keeps the claim alive.
 
     Its work is done by short requests to helper processes. Another triggerer that takes it over continues with the same
@@ -32,6 +31,8 @@ class ApplicationTrigger(BaseTrigger):
     :param run: the DAG run that waits, for a ledger without a memory.
     """
 
+    arguments = ("waiting", "spark", "ledger_conn_id", "run")
+
     def __init__(
         self,
         *,
@@ -40,20 +41,9 @@ class ApplicationTrigger(BaseTrigger):
         ledger_conn_id: str | None = None,
         run: str = "",
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__(ledger_conn_id, run)
         self.waiting = dict(waiting)
         self.spark = dict(spark)
-        self.ledger_conn_id = ledger_conn_id
-        self.run_name = run
-
-    def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, which are JSON values."""
-        return f"{type(self).__module__}.{type(self).__qualname__}", {
-            "waiting": self.waiting,
-            "spark": self.spark,
-            "ledger_conn_id": self.ledger_conn_id,
-            "run": self.run_name,
-        }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll, and yield one event."""

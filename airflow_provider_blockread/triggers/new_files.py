@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from airflow.sdk import timezone
-from airflow.triggers.base import BaseTrigger, TriggerEvent
+from airflow.triggers.base import TriggerEvent
 
 from airflow_provider_blockread.errors import BlockReadError, PermanentError, to_fields
-from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask, kept
+from airflow_provider_blockread.triggers.own import OwnTrigger, access, fired
 
 
-class NewFilesTrigger(BaseTrigger):
+class NewFilesTrigger(OwnTrigger):
     """Fires once, when a feed has enough new files, with what was found; or with the error that ended the wait.
 
     :param query: what to look for, as `NewFilesQuery.to_json` writes it, with names of connections but no credentials.
@@ -26,6 +26,8 @@ class NewFilesTrigger(BaseTrigger):
     :param silent_fail: continue when the store or the ledger fails.
     """
 
+    arguments = ("query", "ledger_conn_id", "run", "poke_interval", "backoff", "silent_fail")
+
     def __init__(
         self,
         *,
@@ -36,24 +38,11 @@ class NewFilesTrigger(BaseTrigger):
         backoff: Mapping[str, float] | None = None,
         silent_fail: bool = False,
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__(ledger_conn_id, run)
         self.query = dict(query)
-        self.ledger_conn_id = ledger_conn_id
-        self.run_name = run
         self.poke_interval = poke_interval
         self.backoff = backoff
         self.silent_fail = silent_fail
-
-    def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, which are JSON values."""
-        return f"{type(self).__module__}.{type(self).__qualname__}", {
-            "query": self.query,
-            "ledger_conn_id": self.ledger_conn_id,
-            "run": self.run_name,
-            "poke_interval": self.poke_interval,
-            "backoff": self.backoff,
-            "silent_fail": self.silent_fail,
-        }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Poll, and yield one event."""
@@ -91,8 +80,3 @@ class NewFilesTrigger(BaseTrigger):
         """
         way = await access(self.query["source"], self.ledger_conn_id, run=self.run_name)
         return await ask({"do": "find", "query": self.query} | way, self.log.info)
-
-
-def fired(payload: dict[str, Any]) -> TriggerEvent:
-    """Return the event with this payload."""
-    return TriggerEvent(payload)  # type: ignore[no-untyped-call]

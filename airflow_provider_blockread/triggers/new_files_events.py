@@ -13,13 +13,12 @@ from airflow_provider_blockread.blocks.ids import digest
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, printable
 from airflow_provider_blockread.options import FileSource, Selection, StorageEvents
 from airflow_provider_blockread.options.values import is_template
-from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask
-from airflow_provider_blockread.triggers.new_files import fired
+from airflow_provider_blockread.triggers.own import OwnTrigger, access, fired
 from airflow_provider_blockread.triggers.watching import Marks, SourceWatch, Stored
 
 
-class NewFilesEventTrigger(BaseEventTrigger):
+class NewFilesEventTrigger(OwnTrigger, BaseEventTrigger):
     """Fires each time a feed has files that were not reported yet, with their number, size, and some of their paths.
 
     Watchers with the same source, feed, selection, ledger and `listing` share one listing. It records files in the
@@ -35,6 +34,8 @@ class NewFilesEventTrigger(BaseEventTrigger):
     :param ledger_conn_id: the ledger's connection, as in the pipeline.
     """
 
+    arguments = ("source", "feed", "selection", "only", "listing", "ledger_conn_id")
+
     def __init__(
         self,
         *,
@@ -45,13 +46,12 @@ class NewFilesEventTrigger(BaseEventTrigger):
         listing: float | StorageEvents | Mapping[str, Any] = 60.0,
         ledger_conn_id: str | None = None,
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__(ledger_conn_id)
         self.source = source.to_json() if isinstance(source, FileSource) else dict(source)
         self.feed = feed
         self.selection = selection.to_json() if isinstance(selection, Selection) else dict(selection)
         self.only = only
         self.listing = listing.to_json() if isinstance(listing, StorageEvents) else listing
-        self.ledger_conn_id = ledger_conn_id
         self._check()
 
     def _check(self) -> None:
@@ -71,17 +71,6 @@ class NewFilesEventTrigger(BaseEventTrigger):
         if seconds and not (isinstance(self.listing, (int, float)) and self.listing > 0):
             msg = f"listing must be seconds above 0, or a queue of storage events, not {self.listing!r}"
             raise OptionsError(msg)
-
-    def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, which are JSON values without credentials."""
-        return f"{type(self).__module__}.{type(self).__qualname__}", {
-            "source": self.source,
-            "feed": self.feed,
-            "selection": self.selection,
-            "only": self.only,
-            "listing": self.listing,
-            "ledger_conn_id": self.ledger_conn_id,
-        }
 
     def shared_stream_key(self) -> Hashable:
         """Return what the listing depends on: everything except `only`."""

@@ -7,17 +7,16 @@ from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any, cast
 
-from airflow.triggers.base import BaseTrigger, TriggerEvent
+from airflow.triggers.base import TriggerEvent
 
 from airflow_provider_blockread.errors import BlockReadError, to_fields
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.values import from_json
-from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ON_KILL_S, ask, ask_alone, to_its_end
-from airflow_provider_blockread.triggers.new_files import fired
+from airflow_provider_blockread.triggers.own import OwnTrigger, access, fired
 
 
-class RemoteWorkTrigger(BaseTrigger):
+class RemoteWorkTrigger(OwnTrigger):
     """Fires once, when its helper process has read a group or scanned a window, or has failed to.
 
     The helper claims the group for the deferred task, keeps the claim alive and completes it. Another triggerer that
@@ -32,6 +31,8 @@ class RemoteWorkTrigger(BaseTrigger):
     :param run: the DAG run, for a ledger without a memory.
     """
 
+    arguments = ("work", "spark", "source", "sink", "ledger_conn_id", "run")
+
     def __init__(
         self,
         *,
@@ -42,22 +43,9 @@ class RemoteWorkTrigger(BaseTrigger):
         ledger_conn_id: str | None = None,
         run: str = "",
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__(ledger_conn_id, run)
         self.work, self.spark = dict(work), dict(spark)
         self.source, self.sink = source, sink
-        self.ledger_conn_id = ledger_conn_id
-        self.run_name = run
-
-    def serialize(self) -> tuple[str, dict[str, Any]]:
-        """Return the class and its arguments, which are JSON values."""
-        return f"{type(self).__module__}.{type(self).__qualname__}", {
-            "work": self.work,
-            "spark": self.spark,
-            "source": self.source,
-            "sink": self.sink,
-            "ledger_conn_id": self.ledger_conn_id,
-            "run": self.run_name,
-        }
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Let a helper work, and yield one event: empty, or with the error."""

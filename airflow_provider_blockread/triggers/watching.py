@@ -13,8 +13,8 @@ from airflow.triggers.shared_stream import AdvanceItem, SharedStreamProducer
 
 from airflow_provider_blockread.errors import BlockReadError, printable
 from airflow_provider_blockread.hooks.queues import HintQueue, open_queue
-from airflow_provider_blockread.triggers.access import access
 from airflow_provider_blockread.triggers.helpers import ask, kept
+from airflow_provider_blockread.triggers.own import access
 
 _FIRST_PAUSE_S = 5.0  # between tries while the store or the ledger fails; doubled up to the interval
 _log = structlog.get_logger(__name__)

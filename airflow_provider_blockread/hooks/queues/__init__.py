@@ -37,7 +37,9 @@ async def open_queue(option: Mapping[str, Any]) -> HintQueue:
 
 def _made(events: StorageEvents, connection: Connection | None) -> HintQueue:
     if events.queue_class is None:
-        return _class_for(events.queue)(events.queue, connection)
+        host = urlsplit(events.queue).hostname or ""
+        is_azure = ".queue." in host and not host.endswith(_OF_AMAZON)
+        return (AzureQueue if is_azure else SqsQueue)(events.queue, connection)
     module, _, name = events.queue_class.rpartition(".")
     try:
         make = getattr(import_module(module), name)
@@ -45,8 +47,3 @@ def _made(events: StorageEvents, connection: Connection | None) -> HintQueue:
         msg = f"hints: there is no {events.queue_class!r} ({error}); name a class by its import path"
         raise OptionsError(msg) from error
     return cast("HintQueue", make(events.queue, connection))
-
-
-def _class_for(url: str) -> type[SqsQueue | AzureQueue]:
-    host = urlsplit(url).hostname or ""
-    return AzureQueue if ".queue." in host and not host.endswith(_OF_AMAZON) else SqsQueue

@@ -23,6 +23,8 @@ _PAUSES_S = (1.0, 2.0, 3.0, 4.0)  # between requests, as this server does not wa
 _HIDDEN_S = 60  # until a received message is delivered again
 _MOST = 32  # messages per request
 _SILENCE_S = 20
+_LOGGER = logging.getLogger(f"{__name__}.requests")
+_LOGGER.setLevel(logging.WARNING)  # drops what Azure's client logs for each request
 _DONE_WITH = frozenset({"MessageNotFound", "PopReceiptMismatch"})  # the message is gone, or was delivered again
 
 
@@ -56,7 +58,7 @@ class AzureQueue:
                 retry_total=0,  # the caller retries
                 connection_timeout=_SILENCE_S,
                 read_timeout=_SILENCE_S,
-                logger=_quiet(),
+                logger=_LOGGER,
             )
         except (KeyError, TypeError, ValueError):  # whose text may quote a secret
             msg = (
@@ -138,10 +140,3 @@ def _options(connection: Connection | None) -> Mapping[str, Any]:
     if "sharedaccesssignature" in parts:
         return {"sas_token": parts["sharedaccesssignature"]}
     return {"account_name": parts["accountname"], "account_key": parts["accountkey"]}
-
-
-def _quiet() -> logging.Logger:
-    """Return a logger that drops what Azure's client logs for each request."""
-    logger = logging.getLogger(f"{__name__}.requests")
-    logger.setLevel(logging.WARNING)
-    return logger

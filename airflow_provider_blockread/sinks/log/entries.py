@@ -11,6 +11,7 @@ import base64
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -86,8 +87,9 @@ class PublishedLog:
             return
         before = b""
         if marker.change is Change.TAKE_BACK:
-            halves = {Marker.number_of(number, Change.PUBLISH) for number in outputs.files}
-            kept = [uri for uri in self._entries(marker.window) if _number_of(uri) not in halves]
+            numbers = (Marker.number_of(number, Change.PUBLISH) for number in outputs.files)
+            halves = {self._entry(replace(marker, number=number)) for number in numbers}
+            kept = [uri for uri in self._entries(marker.window) if uri not in halves]
             before = self._stores.read_bytes(kept[-1]) if kept else b""
         self._write(marker, [(row["path"], row["size"], row["rows"]) for row in _rows(before) if row["path"]])
 
@@ -185,7 +187,3 @@ def _is_of(schema: dict[str, Any], marker: Marker) -> bool:
 
 def _rows(text: bytes) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
-
-
-def _number_of(entry: str) -> int:
-    return int(uris.name_of(entry).rpartition("-")[2].removesuffix(".jsonl"))

@@ -119,7 +119,8 @@ class Table:
         if snapshot is not None and at is not None and _is_past(snapshot, step, marker, at):
             return State.APPLIED if at == marker.number or step.action == "remove" else State.UNKNOWN
         try:
-            require_files(self._stores, self.uri, step.new if snapshot is None else _absent(snapshot, step.new))
+            live = set() if snapshot is None else snapshot.live({file.uri for file in step.new})
+            require_files(self._stores, self.uri, [file for file in step.new if file.uri not in live])
         except BlockReadError as error:
             if isinstance(error, TransientError):
                 raise
@@ -139,7 +140,12 @@ class Table:
             at = None if snapshot is None else snapshot.marker(marker)
             if snapshot is not None and at is not None and _is_past(snapshot, step, marker, at):
                 still_mine()
-                self._refuse_overtaken(at, marker)
+                if at > marker.number:
+                    msg = (
+                        f"{self.uri}: window {marker.window} is gone from the table, or a later change of it is there"
+                        f" ({at}, this is {marker.number}); clear the run from its plan on"
+                    )
+                    raise ProofError(msg)
                 return Applied(version=snapshot.version, schema_changes=snapshot.schema_changes(marker))
             files = self._changes(snapshot, step.new, step.earlier, marker, at)
             still_mine()
@@ -216,14 +222,6 @@ class Table:
             raise ProofError(msg)
         return schema
 
-    def _refuse_overtaken(self, at: int, marker: Marker) -> None:
-        if at > marker.number:
-            msg = (
-                f"{self.uri}: window {marker.window} is gone from the table, or a later change of it is there"
-                f" ({at}, this is {marker.number}); clear the run from its plan on"
-            )
-            raise ProofError(msg)
-
     def _require_deletion(self, snapshot: Snapshot, gone: list[str]) -> None:
         """Refuse a change of files that are gone, unless their rows can and may be deleted instead."""
         if self._option.deletes_rows and WINDOW in snapshot.columns:
@@ -261,8 +259,3 @@ def _is_past(snapshot: Snapshot, step: Step, marker: Marker, at: int) -> bool:
     are still there.
     """
     return at > marker.number or (at == marker.number and not (not step.new and snapshot.live({*step.earlier.by_uri})))
-
-
-def _absent(snapshot: Snapshot, files: Sequence[OutputFile]) -> list[OutputFile]:
-    live = snapshot.live({file.uri for file in files})
-    return [file for file in files if file.uri not in live]

@@ -11,8 +11,7 @@ from typing import Any, Self
 from airflow_provider_blockread.errors import BlockReadError, ConflictError, SparkJobError, TransientError
 from airflow_provider_blockread.exchange.failures import FAILURE_NAME
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.exchange.signs import read_sign, write_stop
-from airflow_provider_blockread.exchange.vigil import Vigil
+from airflow_provider_blockread.exchange.signs import Vigil, read_sign, write_stop
 from airflow_provider_blockread.ledger.model import Claim, GroupRef
 from airflow_provider_blockread.ledger.windows.groups import fail_group, heartbeat, is_adopted
 from airflow_provider_blockread.options import SparkJob

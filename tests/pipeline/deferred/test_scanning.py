@@ -11,8 +11,7 @@ from airflow_provider_blockread.errors import FencedError, SparkJobError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.layout import name_before
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.exchange.signs import read_stop
-from airflow_provider_blockread.exchange.vigil import LEAST_PATIENCE_S, Vigil
+from airflow_provider_blockread.exchange.signs import LEAST_PATIENCE_S, Vigil, read_stop
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.steps import DeferredScan

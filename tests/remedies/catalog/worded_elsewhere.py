@@ -76,7 +76,7 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("spark/frames/calling.py", "output_schema"): ("`misnamed` of sinks/conform.py", (_CORRECTED,)),
     ("steps/read/submitting.py", "run_submission"): (_PASSED_ON, ()),
     ("steps/read/waiting.py", "wait_here"): (
-        "exchange/vigil.py",
+        "exchange/signs.py",
         ("tests/pipeline/deferred/test_scanning.py::test_a_vigil_ends_when_a_driver_does",),
     ),
     ("storage/backends/shared/errors.py", "system_error"): (

@@ -1,16 +1,17 @@
-"""Rules of a Delta table for its writers that cannot be checked in the files."""
+"""Rules of a Delta table for its writers: those that cannot be checked in the files, and the types of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import pyarrow as pa
-from deltalake import DeltaTable, Schema
+from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import create_table_with_add_actions
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.tables import COLUMN_MAPPING
+from airflow_provider_blockread.sinks.plain import holds, nullable
 
 _CONSTRAINT = "delta.constraints."
 #: Keys of a field's metadata, and the kind of column that they declare.
@@ -47,3 +48,14 @@ def check_properties(name: str, properties: Mapping[str, str]) -> None:
     except (DeltaError, TypeError) as error:
         msg = f"{name}: deltalake creates no table with such a property ({error}); correct properties"
         raise OptionsError(msg) from error
+
+
+def schema_of(schema: pa.Schema) -> Schema:
+    """Return the columns of a table for those of rows; all may be null."""
+    return Schema.from_arrow(pa.schema([nullable(field).remove_metadata() for field in schema]))
+
+
+def fits(field: pa.Field, held: Field) -> bool:
+    """Return whether a column holds all values of a field; no field has the type of a variant, which Arrow lacks."""
+    known = pa.field(held)
+    return holds(known.type, field.type) and Field.from_arrow(known).type == held.type

@@ -23,8 +23,7 @@ from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
 from airflow_provider_blockread.sinks.tables.delta.places import folder_of, unescaped
 from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion, with_vectors
-from airflow_provider_blockread.sinks.tables.delta.rules import check_properties, unfollowed_rule
-from airflow_provider_blockread.sinks.tables.delta.types import fits, schema_of
+from airflow_provider_blockread.sinks.tables.delta.rules import check_properties, fits, schema_of, unfollowed_rule
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.storage import Stores, uris
 from airflow_provider_blockread.storage.backends.registry import table_options
@@ -238,7 +237,9 @@ class _State:
         window they belong to, and the window's next change returns them with its own.
         """
         evolution = self._compared().evolution(schema)
-        before = self._added_before(marker)
+        added = self._table.transaction_version(_schema_application(marker))
+        is_left = added is not None and added > (self.marker(marker) or 0)  # by earlier tries, which published no rows
+        before = self._notes(marker) if is_left else []
         if evolution:
             fields = schema_of(evolution.fields).fields
             note = CommitProperties(
@@ -248,11 +249,6 @@ class _State:
             )
             self._table.alter.add_columns(fields, commit_properties=note)
         return bool(evolution), ", ".join(filter(None, (*before, str(evolution))))
-
-    def _added_before(self, marker: Marker) -> list[str]:
-        """Return the columns, in words, that earlier tries have added for the window without publishing rows."""
-        added = self._table.transaction_version(_schema_application(marker))
-        return [] if added is None or added <= (self.marker(marker) or 0) else self._notes(marker)
 
     def _notes(self, marker: Marker) -> list[str]:
         """Return what was added for a window since its previous change, according to the log, in order."""

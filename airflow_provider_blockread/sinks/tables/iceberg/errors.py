@@ -29,20 +29,15 @@ def explained(error: Exception, table: str, access: str) -> BlockReadError | Non
         access: the name of what says how to reach the catalog, for the message.
     """
     why = (isinstance(error, OSError) and error.strerror) or type(error).__name__
-    if _is_refused(error):
+    fault = fault_of(error)
+    by_service = fault is not None and fault.kind in {"denied", "expired", "refused"}
+    if by_service or isinstance(error, (PermissionError, *_REFUSALS)):  # which a retry cannot fix
         return OptionsError(
             f"{table}: the catalog or the store of the table's folder refuses this ({why}); correct {access}, or the"
             " rights of its account, then clear the task"
         )
-    if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in _LIBRARIES or fault_of(error):
+    if isinstance(error, OSError) or type(error).__module__.partition(".")[0] in _LIBRARIES or fault:
         return TransientError(
             f"{table}: the catalog or the table's folder cannot be reached ({why}); retry when they can be"
         )
     return None
-
-
-def _is_refused(error: Exception) -> bool:
-    """Return whether an error is one that a retry cannot fix: of access, or of the request itself."""
-    fault = fault_of(error)
-    by_service = fault is not None and fault.kind in {"denied", "expired", "refused"}
-    return by_service or isinstance(error, (PermissionError, *_REFUSALS))

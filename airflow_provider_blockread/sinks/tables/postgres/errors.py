@@ -18,7 +18,8 @@ _DISK_FULL = "53100"
 
 def explained(uri: str, error: Error) -> Exception:
     """Return the error to raise for an error of the driver in a commit to the table with this URI."""
-    code, why = error.sqlstate or "", _first_line(error)
+    text = str(error).partition("ERROR:")[2] or str(error)  # the server's message, without the driver's additions
+    code, why = error.sqlstate or "", text.strip().partition("\n")[0]
     if code in _LOST_RACE or any(index in str(error) for index in _MADE_MEANWHILE):
         return TableChangedError()
     if code.startswith(_ROWS):
@@ -32,9 +33,3 @@ def explained(uri: str, error: Error) -> Exception:
     why = why if code else type(error).__name__  # libpq's text may quote a URL with its password
     msg = f"{uri}: the database cannot be reached or is not able to answer ({why}); retry when it is"
     return TransientError(msg)
-
-
-def _first_line(error: Error) -> str:
-    """Return the first line of the server's message, without the driver's additions."""
-    text = str(error).partition("ERROR:")[2] or str(error)
-    return text.strip().partition("\n")[0]

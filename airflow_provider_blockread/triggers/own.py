@@ -1,10 +1,12 @@
-"""Access for a trigger's helper to the ledger, the stores and a table's catalog, from Airflow's connections."""
+"""What the triggers of this package share: their arguments, their events, and access to the ledger and the stores."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.hooks.stores import aaccess_of, acredentials_for
@@ -12,6 +14,26 @@ from airflow_provider_blockread.options.values import from_json
 
 if TYPE_CHECKING:
     from airflow_provider_blockread.options import FileSource, Sink
+
+
+class OwnTrigger(BaseTrigger):
+    """A trigger whose `arguments`, JSON values without credentials, are its attributes; that of `run` is `run_name`."""
+
+    arguments: ClassVar[tuple[str, ...]]
+
+    def __init__(self, ledger_conn_id: str | None, run: str = "") -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.ledger_conn_id, self.run_name = ledger_conn_id, run
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        """Return the class and its arguments."""
+        given = {name: getattr(self, "run_name" if name == "run" else name) for name in self.arguments}
+        return f"{type(self).__module__}.{type(self).__qualname__}", given
+
+
+def fired(payload: dict[str, Any]) -> TriggerEvent:
+    """Return the event with this payload."""
+    return TriggerEvent(payload)  # type: ignore[no-untyped-call]
 
 
 async def access(
