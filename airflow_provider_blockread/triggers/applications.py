@@ -96,7 +96,8 @@ class ApplicationTrigger(OwnTrigger):
         if not application:
             return ""
         try:
-            return await asyncio.wait_for(asyncio.to_thread(self._submitter().status, application), _STATUS_S)
+            async with asyncio.timeout(_STATUS_S):  # Python 3.11's `wait_for` may lose a cancellation
+                return await asyncio.to_thread(self._submitter().status, application)
         except TimeoutError:
             self.log.warning("%s: its cluster does not answer within %.0f s", application, _STATUS_S)
             return ""
