@@ -79,10 +79,10 @@ class Stores:
         uri = uris.canonical(uri)
         root = self._root_of(uri)
         key = (uris.origin_of(uri), root, *self._redirect_hosts)
-        if key not in self._opened:
+        store = self._opened.get(key)
+        if store is None:
             with translated(uri):  # some stores connect at once
-                self._opened[key] = open_store(uri, self._credentials.get(root, {}), self._redirect_hosts)
-        store = self._opened[key]
+                store = self._opened[key] = open_store(uri, self._credentials.get(root, {}), self._redirect_hosts)
         path = store.path_of(uri)
         name = uri.partition("://")[2].partition("/")[2]
         if name and uris.is_odd(name) and not store.addresses(path):

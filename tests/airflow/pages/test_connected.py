@@ -18,6 +18,7 @@ from airflow_provider_blockread.links.pages import OutputLink, SparkLink, Window
 from airflow_provider_blockread.operators.commit_window import CommitWindowOperator
 from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator
 from airflow_provider_blockread.options import GenerationOptions, IcebergSink, ParquetSink
+from airflow_provider_blockread.plugins import connected_stores
 from airflow_provider_blockread.plugins.airflow_site import airflow_site
 from airflow_provider_blockread.plugins.connected_stores import ConnectedStores
 from tests.ledger.make import FEED, STALE_S, freeze_window, pending, plan, version
@@ -76,6 +77,23 @@ def test_a_connection_that_is_gone_costs_only_its_own_feed(place: Ledger) -> Non
     stores.remote("s3://lake/out/b.parquet")
 
     assert repr(stores) == "Stores(roots=[])"
+
+
+def test_a_key_that_is_rotated_is_looked_up_again(place: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages open a place with the key that its connection has now; one without change stays open."""
+    key = {"conn_type": "aws", "login": "old-key", "password": "x"}
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(key))
+    monkeypatch.setattr(connected_stores, "_KEPT_S", 0.0)
+    _window(place, options=GenerationOptions(sink=ParquetSink("s3://lake/out", conn_id="lake")).to_json())
+    stores = ConnectedStores(place)
+    before, _ = stores.remote("s3://lake/out/b.parquet")
+    same, _ = stores.remote("s3://lake/out/b.parquet")
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(key | {"login": "new-key"}))
+    after, _ = stores.remote("s3://lake/out/b.parquet")
+
+    assert same is before
+    assert after is not before
+    assert stores._credentials["s3://lake/out"]["key"] == "new-key"
 
 
 def test_tasks_link_to_what_they_worked_on(place: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
