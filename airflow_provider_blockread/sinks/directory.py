@@ -171,9 +171,7 @@ class Directory:
         return [Step(kind=self.kind, action="remove", source=o.source, target=o.uri) for o in gone]
 
     def _add(self, step: Step) -> None:
-        folder = uris.parent(step.target)
-        if folder != self.uri and self._stores.exists(self.uri):  # if it was removed meanwhile, it is not made again
-            self._stores.makedirs(folder)
+        self._make_partition(uris.parent(step.target))
         with self._explained(step.source, step.target, step.size):
             self._stores.move(step.source, step.target, size=step.size)
 
@@ -191,6 +189,11 @@ class Directory:
             else:
                 msg = f"{source} is gone and {target} is not published; clear the run from its plan on"
             raise ProofError(msg) from error
+
+    def _make_partition(self, folder: str) -> None:
+        """Create the folder of a partition, but not the output folder if it was removed meanwhile."""
+        if folder != self.uri and self._stores.exists(self.uri):
+            self._stores.makedirs(folder)
 
     def _remove(self, step: Step) -> None:
         if step.source:  # first, so that an overtaken publisher that wakes up finds nothing to move

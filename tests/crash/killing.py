@@ -38,6 +38,7 @@ _CHANGING = "only where a file changes while it is archived; it stays in one of 
 _WHY = "only says why a scan failed; the next one begins without that"
 _REST = "only files that no commit names; the table's owner expires them, as all that are replaced"
 _ANNOUNCED = "only tasks of Airflow announce; one that dies here is tried again, and announces again"
+_PRUNED = "only for a file of a pruned window, in the transaction that excludes it"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
 #: Fault points that no scenario reaches, and why nothing can be lost there.
@@ -62,6 +63,8 @@ UNREACHED = {
     "statement:ledger.files.unread.newest_pending/1": _WATCHED,
     "statement:ledger.files.unread.pending_since/1": _WATCHED,
     "statement:ledger.windows.planning.Planner.update/2": _WORDS,
+    "statement:ledger.windows.replacing.insert_pruned/1": _PRUNED,
+    "statement:ledger.windows.replacing.insert_pruned/2": _PRUNED,
     "statement:ledger.windows.replacing._refuse_taken/1": _WORDS,
     "statement:ledger.windows.replacing._refuse_taken/2": _WORDS,
     "store:steps.plan.cleaned._put_back/2": "only where a store makes every copy another version; the archive stays",

@@ -64,7 +64,7 @@ def test_the_retry_of_a_merge_announces_what_it_finds_published(
             retry_delay=timedelta(0),
             **where,
         )
-    die_once("_announce") if dies == "before its event" else die_once("publish", after=True)
+    die_once("_emit") if dies == "before its event" else die_once("publish", after=True)
     run = runs.start(dag)
     events = runs.asset_events(lake.as_uri())
     cleared = runs.clear(dag, run)
@@ -82,7 +82,7 @@ def test_a_cleared_run_announces_what_its_task_could_not(
     """Whatever the clear does about the published window, there is one event about what readers see."""
     with DAG(dag_id) as dag:
         BlockReadTaskGroup("logs", policies=Policies(on_rerun=rule), **where)
-    die_once("_announce")
+    die_once("_emit")
     run = runs.start(dag)
     states, found = [runs.states(run)["logs.commit"]], []
     for _ in range(2):
@@ -100,7 +100,7 @@ def test_another_run_announces_what_the_first_could_not(
     """Both have the same window, and the second one finds it published."""
     with DAG(dag_id) as dag:
         BlockReadTaskGroup("logs", window="2026-01-01", **where)
-    die_once("_announce")
+    die_once("_emit")
     states = [runs.states(runs.start(dag))["logs.commit"] for _ in range(3)]
 
     assert states == ["failed", "success", "success"]
