@@ -55,7 +55,7 @@ def _content(stores: Stores, uri: str) -> bytes:
         return b""
 
 
-class Vigil:
+class Watchdog:
     """Determines, poll after poll, whether an application will still write a result or an error."""
 
     def __init__(self, name: str, *, stale_after_s: float, clock: Callable[[], float] = time.monotonic) -> None:

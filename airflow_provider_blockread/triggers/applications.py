@@ -9,7 +9,7 @@ from typing import Any, cast
 from airflow.triggers.base import TriggerEvent
 
 from airflow_provider_blockread.errors import BlockReadError, TransientError, to_fields
-from airflow_provider_blockread.exchange.signs import Vigil
+from airflow_provider_blockread.exchange.signs import Watchdog
 from airflow_provider_blockread.hooks.spark import SparkSubmitter
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.options.values import from_json
@@ -70,7 +70,7 @@ class ApplicationTrigger(OwnTrigger):
     async def _end(self) -> dict[str, Any]:
         """Return how the wait ended: empty if the application has answered, otherwise with the `error`."""
         job, application = self._job(), self.waiting["application"]
-        vigil = Vigil(application or self.waiting["name"], stale_after_s=job.stale_after_s)
+        watchdog = Watchdog(application or self.waiting["name"], stale_after_s=job.stale_after_s)
         progress = ""
         while True:
             # Also before the first poll: Airflow fails a task whose trigger fires before its scheduler knows that the
@@ -83,7 +83,7 @@ class ApplicationTrigger(OwnTrigger):
                 if found["progress"] != progress:
                     progress = found["progress"]
                     self.log.info("%s", progress)
-                problem = vigil.problem(found["sign"], await self._status(application))
+                problem = watchdog.problem(found["sign"], await self._status(application))
                 if problem:
                     return {"error": "SparkJobError", "message": problem}
             except TransientError as error:  # of store, ledger or helper

@@ -11,7 +11,7 @@ from typing import Any, Self
 from airflow_provider_blockread.errors import BlockReadError, ConflictError, SparkJobError, TransientError
 from airflow_provider_blockread.exchange.failures import FAILURE_NAME
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.exchange.signs import Vigil, read_sign, write_stop
+from airflow_provider_blockread.exchange.signs import Watchdog, read_sign, write_stop
 from airflow_provider_blockread.ledger.model import Claim, GroupRef
 from airflow_provider_blockread.ledger.windows.groups import fail_group, heartbeat, is_adopted
 from airflow_provider_blockread.options import SparkJob
@@ -108,7 +108,7 @@ def wait_here(env: Environment, waiting: Waiting, job: SparkJob, submitter: Deta
         SparkJobError: when the driver has died without an answer or an error, or the submitter was cancelled.
         FencedError: when another attempt has taken over.
     """
-    vigil = Vigil(waiting.application or waiting.name, stale_after_s=job.stale_after_s)
+    watchdog = Watchdog(waiting.application or waiting.name, stale_after_s=job.stale_after_s)
     progress = ""
     while True:
         problem = ""
@@ -119,7 +119,7 @@ def wait_here(env: Environment, waiting: Waiting, job: SparkJob, submitter: Deta
             if found.progress != progress:
                 progress = found.progress
                 env.observer.log(progress)
-            problem = vigil.problem(found.sign, submitter.status(waiting.application) if waiting.application else "")
+            problem = watchdog.problem(found.sign, submitter.status(waiting.application) if waiting.application else "")
         if problem:
             raise SparkJobError(problem)
         again = time.monotonic() + job.heartbeat_s

@@ -11,7 +11,7 @@ from airflow_provider_blockread.errors import FencedError, SparkJobError
 from airflow_provider_blockread.exchange.failures import write_failure
 from airflow_provider_blockread.exchange.layout import name_before
 from airflow_provider_blockread.exchange.model import Submission
-from airflow_provider_blockread.exchange.signs import LEAST_PATIENCE_S, Vigil, read_stop
+from airflow_provider_blockread.exchange.signs import LEAST_PATIENCE_S, Watchdog, read_stop
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.steps import DeferredScan
@@ -117,17 +117,17 @@ def test_each_try_to_scan_is_told_apart(task: Task) -> None:
     assert scan.start() is None
 
 
-def test_a_vigil_ends_when_a_driver_does() -> None:
+def test_a_watchdog_sees_that_a_driver_ended() -> None:
     """A driver that was never seen is waited for; one that was seen must be seen again; an end must leave something."""
     now = [0.0]
-    vigil = Vigil("app", stale_after_s=1.0, clock=lambda: now[0])
+    watchdog = Watchdog("app", stale_after_s=1.0, clock=lambda: now[0])
     now[0] = 10_000.0
-    assert vigil.problem("", "") == ""
-    assert vigil.problem("1", "") == ""
+    assert watchdog.problem("", "") == ""
+    assert watchdog.problem("1", "") == ""
     now[0] += LEAST_PATIENCE_S
-    assert vigil.problem("1", "") == ""
-    assert vigil.problem("2", "") == ""
+    assert watchdog.problem("1", "") == ""
+    assert watchdog.problem("2", "") == ""
     now[0] += LEAST_PATIENCE_S + 1
-    assert vigil.problem("2", "").startswith("app: the driver has left no sign of life in the work area for 61 s")
-    assert vigil.problem("3", "FAILED") == ""
-    assert vigil.problem("3", "FAILED").startswith("app: the application has ended as FAILED on its cluster")
+    assert watchdog.problem("2", "").startswith("app: the driver has left no sign of life in the work area for 61 s")
+    assert watchdog.problem("3", "FAILED") == ""
+    assert watchdog.problem("3", "FAILED").startswith("app: the application has ended as FAILED on its cluster")

@@ -77,7 +77,7 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("steps/read/submitting.py", "run_submission"): (_PASSED_ON, ()),
     ("steps/read/waiting.py", "wait_here"): (
         "exchange/signs.py",
-        ("tests/pipeline/deferred/test_scanning.py::test_a_vigil_ends_when_a_driver_does",),
+        ("tests/pipeline/deferred/test_scanning.py::test_a_watchdog_sees_that_a_driver_ended",),
     ),
     ("storage/backends/shared/errors.py", "system_error"): (
         "the table in the same file",
