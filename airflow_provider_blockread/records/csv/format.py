@@ -89,18 +89,17 @@ class CsvFormat(TextFormat):
 
     def _names(self, source: ByteSource, start: int, end: int) -> tuple[str, ...]:
         dialect = dialect_of(self.option)
-        row = dialect.decode(source.text(start, end))
+        texts = dialect.texts(dialect.decode(source.text(start, end)))
+        if len(texts) > source.max_columns:
+            raise too_wide(source.name, "header", start * self.unit_bytes, len(texts), source.max_columns)
         try:
-            names = tuple(dialect.encode(field.text).decode() for field in dialect.fields(row))
+            return tuple(dialect.encode(text).decode() for text in texts)
         except UnicodeDecodeError as error:
             msg = (
                 f"{source.name}: the header at byte {start * self.unit_bytes} is not UTF-8; set encoding to that of the"
                 " file, such as 'cp1252'"
             )
             raise RecordError(msg) from error
-        if len(names) > source.max_columns:
-            raise too_wide(source.name, "header", start * self.unit_bytes, len(names), source.max_columns)
-        return names
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first row start at or after `offset`."""

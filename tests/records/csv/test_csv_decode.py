@@ -94,7 +94,7 @@ def test_one_row_is_split_as_python_splits_it(text: str, escape: str | None, joi
     found = list(dialect.fields(row))
     plain = Dialect(";", "'", None) if joined else dialect
 
-    assert [field.text for field in found] == fields
+    assert [field.text for field in found] == dialect.texts(row) == fields
     assert [*(field.quoted for field in found), not found[-1].closed] == quoted_fields(row, option)
     again = list(plain.fields(plain.decode(plain.join(dialect.fields(row)))))
     assert [field.text for field in again] == fields
