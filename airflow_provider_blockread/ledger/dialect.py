@@ -238,13 +238,6 @@ def give_way(connection: Connection, began: float) -> None:
         time.sleep(_TURN_S)
 
 
-def text_before_slash(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[str]:
-    """Return the part of a text before its first slash, which it must have."""
-    if connection.dialect.name == "sqlite":
-        return func.substr(column, 1, func.instr(column, "/") - 1)
-    return func.split_part(column, "/", 1)
-
-
 def day_of(connection: Connection, column: ColumnElement[Any]) -> ColumnElement[str]:
     """Return the day of a stored time in UTC, such as `2026-11-22`."""
     if connection.dialect.name == "sqlite":

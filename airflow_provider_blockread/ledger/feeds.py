@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, func, select
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.ledger.dialect import insert_or_ignore
-from airflow_provider_blockread.ledger.schema.tables import feeds
+from airflow_provider_blockread.ledger.schema.file_tables import listings
+from airflow_provider_blockread.ledger.schema.tables import feed_dags, feeds
 from airflow_provider_blockread.ledger.store import Ledger
 
 #: Files per transaction: some tens of milliseconds, so that other processes do not wait long, even on a busy host.
@@ -51,6 +52,22 @@ def open_feed(ledger: Ledger, name: str) -> int:
     with ledger.writing() as connection:
         connection.execute(insert_or_ignore(connection, feeds), {"name": name, "created_at": ledger.now()})
         return int(connection.execute(select(feeds.c.id).where(feeds.c.name == name)).scalar_one())
+
+
+def note_dag(connection: Connection, feed_id: int, run: str | None) -> None:
+    """Remember the DAG whose run, `dag_id/run_id`, plans or reads a window of the feed."""
+    if run is not None:
+        used = {"feed_id": feed_id, "dag": run.partition("/")[0]}
+        connection.execute(insert_or_ignore(connection, feed_dags), used)
+
+
+def newest_listing(*wanted: ColumnElement[bool]) -> ScalarSelect[Any]:
+    """Return the number of a feed's newest listing that meets the conditions, in a query over feeds.
+
+    Each feed costs one look at an index, however many listings it has.
+    """
+    query = select(func.max(listings.c.id)).where(listings.c.feed_id == feeds.c.id, *wanted)
+    return query.correlate(feeds).scalar_subquery()
 
 
 def lock_feed(connection: Connection, feed_id: int) -> None:

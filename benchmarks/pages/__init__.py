@@ -1,4 +1,4 @@
-"""Each page over a ledger on PostgreSQL with 10,000 windows and a million files."""
+"""Each page over a ledger on PostgreSQL with 100,000 windows and a million files."""
 
 from __future__ import annotations
 

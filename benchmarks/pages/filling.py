@@ -1,4 +1,4 @@
-"""A ledger of 10,000 windows, by a few statements: read, failed, rebuilt, and files that wait."""
+"""A ledger of 100,000 windows, by a few statements: read, failed, rebuilt, and files that wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_provider_blockread.exchange.manifest import write_manifest
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.storage.stores import Stores
 
-WINDOWS = 10_000
+WINDOWS = 100_000  # a feed of a year, every ten minutes, and as many of other feeds
 BIG = 100_000  # files of one window
 WAITING = 50_000  # files
 
@@ -42,6 +42,7 @@ SELECT lpad(to_hex(n), 16, '0'), CASE WHEN n % 2 = 0 THEN 1 ELSE 2 + (n / 2) % (
        CASE WHEN n % 2 = 0 THEN {now_ns} - n * {slot_ns} END,
        CASE WHEN n % 2 = 0 THEN {now_ns} - (n - 2) * {slot_ns} END
 FROM generate_series(1, {windows}) n;
+INSERT INTO feed_dags SELECT DISTINCT feed_id, split_part(run, '/', 1) FROM windows;
 INSERT INTO generations (window_id, number, state, mode, options, options_digest, clear_number, publish_epoch, records,
                          bad_records, skipped_records, rows, bytes, error, created_at, proven_at, published_at, run)
 SELECT w.id, g,

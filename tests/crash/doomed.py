@@ -69,6 +69,7 @@ class Doomed(Pipe):
     writes_early: bool = False  # what a task has of a row, not when it has much
     time_pattern: str | None = None
     intervals: dict[str, tuple[int, int]] = field(default_factory=dict)  # of windows, by their keys
+    airflow_run: str | None = None
 
     def __post_init__(self) -> None:
         """Make the folders; let jobs run here, and leave errors as applications do."""
@@ -108,7 +109,9 @@ class Doomed(Pipe):
         generation = dataclasses.replace(found.generation, sink=sink)
         source = dataclasses.replace(found.source, time_pattern=self.time_pattern)
         interval = self.intervals.get(key)
-        return dataclasses.replace(found, generation=generation, source=source, interval_ns=interval)
+        return dataclasses.replace(
+            found, generation=generation, source=source, interval_ns=interval, run=self.airflow_run
+        )
 
     def put_old(self, files: dict[str, bytes]) -> None:
         """Let files land, each a second later than the one before."""

@@ -77,6 +77,7 @@ UNREACHED = {
     "statement:ledger.upkeep.retention.prunable/1": _TOLD,
     "statement:ledger.upkeep.retention.prunable/2": _TOLD,
     "statement:ledger.windows.selection.late_files/1": _TOLD,
+    "statement:ledger.windows.selection._late/1": _TOLD,
     "statement:ledger.windows.selection._counted_once/1": _TOLD,
     "store:steps.upkeep.cleaning_files.tag_file/1": _TAGS,
     "store:exchange.progress.TaskProgress.add/1": _SHOWN,

@@ -6,19 +6,18 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from airflow_provider_blockread.ledger.feeds import find_feed
+from airflow_provider_blockread.ledger.feeds import newest_listing
 from airflow_provider_blockread.ledger.schema.file_tables import listings
-from airflow_provider_blockread.ledger.schema.tables import generations, windows
+from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 
 def newest_sources(ledger: Ledger, feed: str | None = None) -> list[dict[str, Any]]:
     """Return the source that each feed, or only this one, has listed last, as JSON, unless it lists none."""
-    newest = select(func.max(listings.c.id)).where(listings.c.source.is_not(None)).group_by(listings.c.feed_id)
+    newest = newest_listing(listings.c.source.is_not(None))
+    query = select(listings.c.source).join_from(feeds, listings, listings.c.id == newest)
     with ledger.reading() as connection:
-        if feed is not None:
-            newest = newest.where(listings.c.feed_id == find_feed(connection, feed))
-        return list(connection.scalars(select(listings.c.source).where(listings.c.id.in_(newest))))
+        return list(connection.scalars(query if feed is None else query.where(feeds.c.name == feed)))
 
 
 def newest_options(ledger: Ledger) -> list[dict[str, Any]]:

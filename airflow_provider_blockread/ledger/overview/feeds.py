@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, func, select
 
 from airflow_provider_blockread.ledger.dialect import day_of
+from airflow_provider_blockread.ledger.feeds import newest_listing
 from airflow_provider_blockread.ledger.files.unread import backlogs
 from airflow_provider_blockread.ledger.model import Backlog
-from airflow_provider_blockread.ledger.overview.refs import feed_dags
+from airflow_provider_blockread.ledger.overview.refs import dags_by_feed
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
 from airflow_provider_blockread.ledger.schema.file_tables import listings
 from airflow_provider_blockread.ledger.schema.tables import (
@@ -83,7 +84,7 @@ def feeds_at_a_glance(ledger: Ledger, of: Collection[int] | None = None) -> list
         listed = _listed(connection, of)
         paces = _paces(connection, of, since)
         days, published = _published(connection, [row.id for row in named], since)
-        dags = feed_dags(connection, of)
+        dags = dags_by_feed(connection, of)
         last = _last_windows(connection, of)
         at_work: dict[int, list[WindowRow]] = defaultdict(list)
         for one in open_windows(connection, now, of=of, each=True):
@@ -120,16 +121,17 @@ def _left_out(connection: Connection, of: _Feeds) -> dict[int, dict[str, int]]:
 
 
 def _listed(connection: Connection, of: _Feeds) -> dict[int, datetime | None]:
-    query = select(listings.c.feed_id, func.max(listings.c.finished_at)).group_by(listings.c.feed_id)
-    return {row[0]: row[1] for row in connection.execute(_of(query, listings.c.feed_id, of))}
+    ended = newest_listing(listings.c.finished_at.is_not(None))
+    query = select(feeds.c.id, listings.c.finished_at).join_from(feeds, listings, listings.c.id == ended)
+    return {row[0]: row[1] for row in connection.execute(_of(query, feeds.c.id, of))}
 
 
 def _last_windows(connection: Connection, of: _Feeds) -> dict[int, LastWindow]:
-    newest = _of(select(func.max(windows.c.sequence).label("sequence"), windows.c.feed_id), windows.c.feed_id, of)
-    last = newest.group_by(windows.c.feed_id).subquery()
-    same = (windows.c.feed_id == last.c.feed_id) & (windows.c.sequence == last.c.sequence)
-    query = select(windows.c.feed_id, windows.c.id, windows.c.key, windows.c.created_at).join(last, same)
-    return {feed: LastWindow(*window) for feed, *window in connection.execute(query)}
+    other = windows.alias("other")
+    last = select(func.max(other.c.sequence)).where(other.c.feed_id == feeds.c.id).scalar_subquery()
+    query = select(feeds.c.id, windows.c.id, windows.c.key, windows.c.created_at)
+    query = query.join_from(feeds, windows, (windows.c.feed_id == feeds.c.id) & (windows.c.sequence == last))
+    return {feed: LastWindow(*window) for feed, *window in connection.execute(_of(query, feeds.c.id, of))}
 
 
 def _paces(connection: Connection, of: _Feeds, since: datetime) -> dict[int, timedelta]:

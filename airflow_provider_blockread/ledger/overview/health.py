@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, func, literal, select, text
 
 from airflow_provider_blockread.ledger import migrations
+from airflow_provider_blockread.ledger.feeds import newest_listing
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
 from airflow_provider_blockread.ledger.schema.columns import metadata
@@ -162,13 +163,9 @@ def _unfinished(connection: Connection) -> list[Unfinished]:
 
 
 def _listings(connection: Connection) -> list[NewestListing]:
-    newest = select(func.max(listings.c.id)).group_by(listings.c.feed_id)
-    query = select(
-        listings.c.feed_id, feeds.c.name, listings.c.started_at, listings.c.finished_at, listings.c.seen
-    ).join(feeds)
-    return [
-        NewestListing(*row) for row in connection.execute(query.where(listings.c.id.in_(newest)).order_by(feeds.c.name))
-    ]
+    columns = (feeds.c.id, feeds.c.name, listings.c.started_at, listings.c.finished_at, listings.c.seen)
+    query = select(*columns).join_from(feeds, listings, listings.c.id == newest_listing())
+    return [NewestListing(*row) for row in connection.execute(query.order_by(feeds.c.name))]
 
 
 def _prunable(connection: Connection, before: datetime) -> int:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, Select, literal, select
 
-from airflow_provider_blockread.ledger.dialect import text_before_slash
-from airflow_provider_blockread.ledger.schema.tables import IS_LATER, feeds, files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import feed_dags, feeds, files, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 
@@ -29,7 +28,7 @@ def feed_row(ledger: Ledger, feed: int) -> FeedRow | None:
 def all_feeds(ledger: Ledger) -> list[FeedRow]:
     """Return all feeds by name."""
     with ledger.reading() as connection:
-        dags = feed_dags(connection)
+        dags = dags_by_feed(connection)
         rows = connection.execute(select(feeds.c.id, feeds.c.name).order_by(feeds.c.name))
         return [FeedRow(row.id, row.name, dags.get(row.id, frozenset())) for row in rows]
 
@@ -47,26 +46,20 @@ def feed_of_file(ledger: Ledger, file: int) -> FeedRow | None:
 def feeds_of_dag(ledger: Ledger, dag: str) -> list[int]:
     """Return the numbers of the feeds that runs of a DAG used."""
     with ledger.reading() as connection:
-        return [feed for feed, dags in feed_dags(connection).items() if dag in dags]
+        return list(connection.scalars(select(feed_dags.c.feed_id).where(feed_dags.c.dag == dag)))
 
 
 def _feed(ledger: Ledger, number: Select[int]) -> FeedRow | None:
     with ledger.reading() as connection:
         query = select(feeds.c.id, feeds.c.name).where(feeds.c.id == number.scalar_subquery())
         row = connection.execute(query).one_or_none()
-        return None if row is None else FeedRow(*row, feed_dags(connection, [row.id]).get(row.id, frozenset()))
+        return None if row is None else FeedRow(*row, dags_by_feed(connection, [row.id]).get(row.id, frozenset()))
 
 
-def feed_dags(connection: Connection, of: Collection[int] | None = None) -> dict[int, frozenset[str]]:
+def dags_by_feed(connection: Connection, of: Collection[int] | None = None) -> dict[int, frozenset[str]]:
     """Return the DAGs whose runs used each of these feeds, by its number; None for all."""
-    # The first generation of a window has the run that planned it.
-    feed_id = select(windows.c.feed_id).where(windows.c.id == generations.c.window_id).scalar_subquery()
-    later = select(feed_id.label("feed_id"), generations.c.run).where(IS_LATER).subquery()
+    query = select(feed_dags.c.feed_id, feed_dags.c.dag)
     found = defaultdict(set)
-    for runs in (windows, later):
-        query = select(runs.c.feed_id, text_before_slash(connection, runs.c.run))
-        mine = query if of is None else query.where(runs.c.feed_id.in_(of))
-        for feed, dag in connection.execute(mine.distinct()):
-            if dag is not None:  # as a condition, this would lead SQLite to the index of runs, and so to all rows
-                found[feed].add(dag)
+    for feed, dag in connection.execute(query if of is None else query.where(feed_dags.c.feed_id.in_(of))):
+        found[feed].add(dag)
     return {feed: frozenset(names) for feed, names in found.items()}

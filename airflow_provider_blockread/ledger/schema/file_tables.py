@@ -11,6 +11,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     ForeignKey,
+    Index,
     Integer,
     PrimaryKeyConstraint,
     String,
@@ -76,7 +77,7 @@ listings = Table(
     "listings",
     metadata,
     Column("id", ID, primary_key=True),
-    Column("feed_id", ForeignKey("feeds.id"), nullable=False, index=True),
+    Column("feed_id", ForeignKey("feeds.id"), nullable=False),
     Column("started_at", UtcDateTime, nullable=False),
     Column("finished_at", UtcDateTime),
     count("seen"),
@@ -86,3 +87,4 @@ listings = Table(
     Column("source", JSON(none_as_null=True)),  # the options of what was listed; empty if not known
     sqlite_autoincrement=True,
 )
+Index("ix_listings_feed_id_id", listings.c.feed_id, listings.c.id)

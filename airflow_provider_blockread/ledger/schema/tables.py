@@ -85,6 +85,14 @@ feeds = Table(
     sqlite_autoincrement=True,
 )
 
+# The DAGs whose runs planned or read windows of a feed: each page asks for them, and a feed may have a million windows.
+feed_dags = Table(
+    "feed_dags",
+    metadata,
+    Column("feed_id", ForeignKey("feeds.id"), primary_key=True),
+    Column("dag", Text, primary_key=True),
+)
+
 windows = Table(
     "windows",
     metadata,
@@ -116,8 +124,7 @@ windows = Table(
     CheckConstraint("state <> 'open' OR manifest_uri <> ''", name="open_has_manifest"),
 )
 Index("ix_windows_run", windows.c.run)
-# What pages of feeds ask of all windows: how many there were lately, and the DAGs that planned them.
-Index("ix_windows_feed_id_created_at", windows.c.feed_id, windows.c.created_at, windows.c.run)
+Index("ix_windows_feed_id_created_at", windows.c.feed_id, windows.c.created_at)
 
 
 def _where(condition: ColumnElement[bool]) -> dict[str, Any]:
@@ -227,15 +234,9 @@ IS_UNFINISHED: ColumnElement[bool] = literal_column("state IN ('reading', 'prove
 for _name, _rows in (("uq_generations_published", IS_PUBLISHED), ("uq_generations_unfinished", IS_UNFINISHED)):
     Index(_name, generations.c.window_id, unique=True, **_where(_rows))
 
-# The sums of a feed's last days, and the runs of its later generations, without their wide rows.
+# The sums of a feed's last days, without the wide rows of generations.
 _SUMS = (generations.c[name] for name in ("published_at", "window_id", "records", "bytes", "bad_records"))
-Index(
-    "ix_generations_published_at",
-    *_SUMS,
-    **_where(IS_PUBLISHED),
-)
-IS_LATER: ColumnElement[bool] = literal_column("number > 1")
-Index("ix_generations_later", generations.c.window_id, generations.c.run, **_where(IS_LATER))
+Index("ix_generations_published_at", *_SUMS, **_where(IS_PUBLISHED))
 
 groups = Table(
     "groups",

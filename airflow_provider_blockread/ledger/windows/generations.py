@@ -11,6 +11,7 @@ from sqlalchemy import Connection, Row, literal, select
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.blocks.ids import options_digest
 from airflow_provider_blockread.errors import ConflictError, PrunedError, StateError
+from airflow_provider_blockread.ledger.feeds import note_dag
 from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
@@ -132,6 +133,8 @@ def next_generation(
     fresh = [literal(value).label(name) for name, value in _fresh(latest.number + 1, row["clear_number"]).items()]
     copy = select(*planned, *fresh).where(in_generation(groups, window_id, base.number))
     connection.execute(groups.insert().from_select([c.name for c in planned] + [c.name for c in fresh], copy))
+    if window is not None:
+        note_dag(connection, window.feed_id, row.get("run"))
     return generation_from(newest_row(connection, window_id))
 
 

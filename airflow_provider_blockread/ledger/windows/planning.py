@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Row, func, select
 from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.errors import PlanConflictError, PlannerBusyError
 from airflow_provider_blockread.ledger.dialect import among
-from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, lock_feed, open_feed
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, find_feed, lock_feed, note_dag, open_feed
 from airflow_provider_blockread.ledger.model import NewWindow, Window
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.rows import WINDOWS, window_from
@@ -182,9 +182,11 @@ def claim_window(
         if held is None:
             row = {"id": plan.window, "feed_id": feed_id, "key": key}
             connection.execute(windows.insert().values(claim | row))
-            return plan
-        connection.execute(windows.update().where(*mine, windows.c.epoch == held.epoch).values(claim))
-    plan.release()
+        else:
+            connection.execute(windows.update().where(*mine, windows.c.epoch == held.epoch).values(claim))
+        note_dag(connection, feed_id, run)
+    if held is not None:
+        plan.release()
     return plan
 
 

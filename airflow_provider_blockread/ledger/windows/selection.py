@@ -33,7 +33,7 @@ from airflow_provider_blockread.ledger.files.admission import bounds_ns
 from airflow_provider_blockread.ledger.model import FilePart, LateFiles, PendingFile
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.schema.file_tables import parts
-from airflow_provider_blockread.ledger.schema.tables import files, windows
+from airflow_provider_blockread.ledger.schema.tables import feeds, files, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.limits import Cuts, within
 from airflow_provider_blockread.options import Selection
@@ -104,18 +104,29 @@ def pending_files(
     return within(selection.limits, cuts, _with_lateness(found, own))
 
 
-def late_files(ledger: Ledger, feeds: Collection[int], *, besides: Interval | None = None) -> dict[int, LateFiles]:
+def late_files(ledger: Ledger, of: Collection[int], *, besides: Interval | None = None) -> dict[int, LateFiles]:
     """Return the files of each of these feeds that wait in planned intervals, except those of the interval `besides`.
 
-    This takes one statement for all feeds, or two if intervals overlap.
+    This takes two statements for all feeds, or three if intervals overlap.
     """
+    mine = select(func.min(files.c.time_ns)).where(files.c.feed_id == feeds.c.id, _WAITS).scalar_subquery()
+    query = select(feeds.c.id, mine).where(feeds.c.id.in_(of), mine.is_not(None))
+    with ledger.reading() as connection:
+        earliest = {row[0]: row[1] for row in connection.execute(query)}
+    found = _late(ledger, earliest, besides) if earliest else {}
+    return {feed: found.get(feed, LateFiles()) for feed in of}
+
+
+def _late(ledger: Ledger, earliest: Mapping[int, int], besides: Interval | None) -> dict[int, LateFiles]:
+    """Return the late files of feeds, of which the time of the earliest waiting file is given."""
     interval = (windows.c.feed_id, windows.c.interval_start_ns, windows.c.interval_end_ns)
     waits = _WAITS if besides is None else and_(_WAITS, ~lies_in(besides))
     # Counted per interval from the index: a join might compare every window with every waiting file. The window of an
     # interval sorts before its further windows.
     mine = select(func.count()).select_from(files).where(files.c.feed_id == windows.c.feed_id, waits, _HOLDS)
     held = mine.correlate(windows).scalar_subquery()
-    planned = (windows.c.feed_id.in_(feeds), _PLANNED, windows.c.interval_start_ns.is_not(None))
+    # Most intervals have ended before all of these times.
+    planned = (windows.c.feed_id.in_(earliest), _PLANNED, windows.c.interval_end_ns > min(earliest.values()))
     query = select(*interval, func.min(windows.c.key), held).where(*planned).group_by(*interval).order_by(*interval)
     keys: dict[int, list[str]] = defaultdict(list)
     intervals: dict[int, list[Interval]] = defaultdict(list)
@@ -128,7 +139,7 @@ def late_files(ledger: Ledger, feeds: Collection[int], *, besides: Interval | No
                 counts[feed] += number
         overlapping = {feed: found for feed, found in intervals.items() if any(a[1] > b[0] for a, b in pairwise(found))}
         counts |= _counted_once(connection, overlapping, waits)
-    return {feed: LateFiles(files=counts[feed], windows=tuple(keys[feed][:_SHOWN])) for feed in feeds}
+    return {feed: LateFiles(files=counts[feed], windows=tuple(of_feed[:_SHOWN])) for feed, of_feed in keys.items()}
 
 
 def _counted_once(
@@ -170,7 +181,9 @@ def planned_intervals(connection: Connection, feed_id: int | None, *, waited_in:
     query = select(windows.c.interval_start_ns, windows.c.interval_end_ns)
     query = query.where(windows.c.feed_id == feed_id, windows.c.interval_start_ns.is_not(None), _PLANNED)
     if waited_in:
-        query = query.where(exists().where(files.c.feed_id == feed_id, _WAITS, _HOLDS))
+        waits = (files.c.feed_id == feed_id, _WAITS)
+        earliest = select(func.min(files.c.time_ns)).where(*waits).scalar_subquery()
+        query = query.where(windows.c.interval_end_ns > earliest, exists().where(*waits, _HOLDS))
     return [(start, end) for start, end in connection.execute(query)]
 
 

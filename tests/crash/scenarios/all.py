@@ -140,6 +140,10 @@ def _to_another_disk(pipe: Doomed) -> None:
     pipe.elsewhere = another_disk(pipe.folder.parent) / place
 
 
+def _of_a_run(pipe: Doomed) -> None:
+    pipe.airflow_run = "dag/run"
+
+
 def _partitioned(pipe: Doomed) -> None:
     pipe.partition_by = ("msg",)
 
@@ -186,7 +190,7 @@ SCENARIOS = [
     *PARTS,
     *CLEANING,
     *CORRECTED,
-    Scenario(name="first", act=_window()),
+    Scenario(name="first", setup=_of_a_run, act=_window()),
     Scenario(name="rebuild", prepare=_published, act=_window(1)),
     Scenario(name="verify", setup=_policies(on_rerun="verify"), prepare=_published, act=_window(1)),
     Scenario(name="empty", prepare=lambda _: None, act=_window(), ids=[], bad=[]),

@@ -65,6 +65,13 @@ CREATE TABLE listings (
 	CONSTRAINT fk_listings_feed_id FOREIGN KEY(feed_id) REFERENCES feeds (id)
 );
 
+CREATE TABLE feed_dags (
+	feed_id BIGINT NOT NULL, 
+	dag TEXT NOT NULL, 
+	CONSTRAINT pk_feed_dags PRIMARY KEY (feed_id, dag), 
+	CONSTRAINT fk_feed_dags_feed_id FOREIGN KEY(feed_id) REFERENCES feeds (id)
+);
+
 CREATE TABLE windows (
 	id VARCHAR(16) NOT NULL, 
 	feed_id BIGINT NOT NULL, 
@@ -451,15 +458,13 @@ CREATE INDEX ix_files_unsettled ON files (feed_id, id, state) WHERE state IN ('m
 
 CREATE INDEX ix_files_window_id_id ON files (window_id, id) WHERE window_id IS NOT NULL;
 
-CREATE INDEX ix_generations_later ON generations (window_id, run) WHERE number > 1;
-
 CREATE INDEX ix_generations_published_at ON generations (published_at, window_id, records, bytes, bad_records) WHERE state = 'published';
 
 CREATE INDEX ix_generations_run ON generations (run);
 
-CREATE INDEX ix_listings_feed_id ON listings (feed_id);
+CREATE INDEX ix_listings_feed_id_id ON listings (feed_id, id);
 
-CREATE INDEX ix_windows_feed_id_created_at ON windows (feed_id, created_at, run);
+CREATE INDEX ix_windows_feed_id_created_at ON windows (feed_id, created_at);
 
 CREATE INDEX ix_windows_planning ON windows (id) WHERE state = 'planning';
 
