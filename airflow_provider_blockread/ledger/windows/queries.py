@@ -16,7 +16,7 @@ from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
 from airflow_provider_blockread.ledger.schema.file_tables import listings, parts, taken_files
 from airflow_provider_blockread.ledger.schema.rows import WINDOWS, version_from, window_from
-from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import IS_UNFINISHED, feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.progress import Progress, windows_progress
 from airflow_provider_blockread.options.checks import one_of
@@ -56,7 +56,8 @@ def list_parts(ledger: Ledger, window: str) -> list[WindowPart]:
 def unpublished_windows(ledger: Ledger, feed: str) -> list[Window]:
     """Return the feed's open windows without a published generation, oldest first."""
     shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
-    query = WINDOWS.where(feeds.c.name == feed, windows.c.state == "open", ~shown)
+    begun = select(generations.c.window_id).where(IS_UNFINISHED)  # without a published one there is an unfinished one
+    query = WINDOWS.where(feeds.c.name == feed, windows.c.state == "open", windows.c.id.in_(begun), ~shown)
     with ledger.reading() as connection:
         return [window_from(row) for row in connection.execute(query.order_by(windows.c.sequence))]
 

@@ -14,13 +14,14 @@ from airflow_provider_blockread.ledger.overview.feeds import DaySums, feeds_at_a
 from airflow_provider_blockread.ledger.overview.refs import all_feeds, dags_by_feed
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import start_generation
+from airflow_provider_blockread.ledger.windows.queries import unpublished_windows
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, close_empty_window, freeze_window, open_window, plan, publish
 
 
-def scans(ledger: Ledger, ask: Any) -> list[str]:
-    """Return each full scan of a large table among the plans of the statements that something asks."""
+def plans(ledger: Ledger, ask: Any) -> list[str]:
+    """Return the lines of SQLite's plans of the statements that something asks."""
     asked: list[tuple[str, Any]] = []
 
     def listen(_connection: object, _cursor: object, statement: str, values: Any, *_others: object) -> None:
@@ -32,10 +33,14 @@ def scans(ledger: Ledger, ask: Any) -> list[str]:
         ask()
         event.remove(engine, "before_cursor_execute", listen)
         statements = [one for one in asked if one[0].startswith("SELECT")]
-        plans = [connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values).all() for text, values in statements]
-    lines = [row[3] for found in plans for row in found]
+        found = [connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values).all() for text, values in statements]
+    return [row[3] for one in found for row in one]
+
+
+def scans(ledger: Ledger, ask: Any) -> list[str]:
+    """Return each full scan of a large table among these plans."""
     large = re.compile(r"SCAN (windows|generations|groups|files|outputs)\b(?!.*_(planning|unfinished))")
-    return [line for line in lines if large.match(line)]
+    return [line for line in plans(ledger, ask) if large.match(line)]
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)  # on a few rows, PostgreSQL scans
@@ -74,3 +79,14 @@ def test_the_last_publication_is_known_however_long_ago(ledger: Ledger, clock: C
 
     assert (found[FEED].last_published_at, set(found[FEED].days)) == (at, {DaySums()})
     assert found["other"].last_published_at == ledger.now()
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)  # on a few rows, PostgreSQL scans
+def test_a_plan_without_new_files_looks_at_unfinished_work_alone(ledger: Ledger) -> None:
+    """And not at each window that the feed ever had, for those that are not published."""
+    window = open_window(ledger)
+
+    assert any("uq_generations_unfinished" in line for line in plans(ledger, lambda: unpublished_windows(ledger, FEED)))
+    assert [left.id for left in unpublished_windows(ledger, FEED)] == [window.id]
+    publish(ledger, window)
+    assert unpublished_windows(ledger, FEED) == []
