@@ -74,6 +74,11 @@ CATALOG: list[Entry] = [
         f"{_FULL}::test_a_window_is_whole_once_there_is_space",
     ),
     Remedy("sinks/tables/postgres/errors.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
+    Remedy(
+        "sinks/tables/postgres/table.py",
+        "because of a trigger or a rule",
+        "tests/sinks/tables/postgres/test_postgres_refusals.py::test_rows_that_cannot_be_deleted",
+    ),
     Explained(
         "sinks/tables/postgres/table.py",
         "that ledger",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.errors import OptionsError, ProofError
+from airflow_provider_blockread.options import PostgresSink
+from airflow_provider_blockread.sinks.registry import make_sink
 from tests.sinks.kinds import Bench
 
 
@@ -70,6 +73,53 @@ def test_rows_that_a_trigger_or_an_index_refuses(bench: Bench, sql: psycopg.Conn
     )
     with pytest.raises(ProofError, match=r"does not take the rows.*no b"):
         bench.publish("b", window="cd34")
+
+
+_KEEPING = {
+    "RULE": "CREATE RULE keep AS ON DELETE TO {table} DO INSTEAD NOTHING",
+    "TRIGGER": (
+        "CREATE OR REPLACE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;"
+        " CREATE TRIGGER keep BEFORE DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION keep()"
+    ),
+}
+
+
+@pytest.mark.parametrize("means", _KEEPING)
+def test_rows_that_cannot_be_deleted(bench: Bench, sql: psycopg.Connection[Any], means: str) -> None:
+    """Neither a rebuild, which would double them, nor an undo goes on before they can be."""
+    old = bench.publish("a")
+    sql.execute(_KEEPING[means].format(table=bench.option.uri))
+    steps = bench.steps(bench.stage("b", generation=2), old)
+    for change in (lambda: bench.apply(steps), lambda: bench.undo(old)):
+        with pytest.raises(ProofError, match=r"keeps rows of window ab12.*trigger or a rule; drop it"):
+            change()
+        assert bench.values() == ["a", "a"]
+    sql.execute(f"DROP {means} keep ON {bench.option.uri}")
+    bench.apply(steps)
+
+    assert bench.values() == ["b", "b"]
+
+
+def test_rows_that_a_policy_hides(bench: Bench, sql: psycopg.Connection[Any]) -> None:
+    """An undo by an account that does not see all rows is refused, and changes nothing, until it sees them."""
+    old = bench.publish("a")
+    role = f"role_{bench.option.uri.partition('.')[2]}"
+    sql.execute(
+        f"CREATE ROLE {role} LOGIN; GRANT CREATE, USAGE ON SCHEMA public TO {role};"
+        f" GRANT ALL ON ALL TABLES IN SCHEMA public TO {role};"
+        f" ALTER TABLE {bench.option.uri} ENABLE ROW LEVEL SECURITY"
+    )
+    assert isinstance(bench.option, PostgresSink)
+    url = str(bench.option.url).replace("//postgres:", f"//{role}:")
+    bench.sink = make_sink(bench.stores, replace(bench.option, url=url))
+    try:
+        with pytest.raises(OptionsError, match=r"row-level security.*grant what is missing"):
+            bench.undo(old)
+        assert bench.values() == ["a", "a"]
+        sql.execute(f"ALTER ROLE {role} BYPASSRLS")
+        assert (bench.undo(old), bench.values()) == (1, [])
+    finally:
+        sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 def test_staged_rows_that_are_damaged(bench: Bench) -> None:
