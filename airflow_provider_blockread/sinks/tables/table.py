@@ -194,7 +194,8 @@ class Table:
         """Return the changes to commit, or refuse if another writer has changed the window's files."""
         wanted = {file.uri for file in new}
         known = earlier.by_uri
-        live = set() if snapshot is None else snapshot.live({*wanted, *known})
+        is_first = at is None and not known  # of the window here: the table cannot hold any of its files
+        live = set() if snapshot is None or is_first else snapshot.live({*wanted, *known})
         shown = earlier.shown if at is None or Marker.published(at) is None else Marker.published(at)
         published = {file.uri for file in earlier.files.get(shown, ())} if shown is not None else set[str]()
         if snapshot is not None:

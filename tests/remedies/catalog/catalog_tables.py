@@ -48,6 +48,11 @@ CATALOG: list[Entry] = [
         "tests/sinks/tables/test_table_rules.py::test_nulls_where_none_may_be",
     ),
     Remedy("sinks/tables/iceberg/errors.py", "cannot be reached", f"{_ACCESS}::test_a_catalog_that_fails"),
+    Remedy(
+        "sinks/tables/iceberg/files.py",
+        "has deleted rows",
+        "tests/sinks/tables/test_iceberg_of_others.py::test_rows_that_are_deleted_by_another_file",
+    ),
     Remedy("sinks/tables/iceberg/errors.py", "refuses this", f"{_ACCESS}::test_a_catalog_that_refuses_its_credentials"),
     Remedy(
         "sinks/tables/iceberg/files.py",

@@ -71,6 +71,10 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         "`misfit` of each encoding",
         ("tests/sinks/test_text.py::test_columns_are_refused_before_anything_is_read",),
     ),
+    ("sinks/tables/iceberg/table.py", "commit"): (
+        "`unwritable` of sinks/tables/iceberg/commit.py",
+        ("tests/sinks/tables/test_iceberg_of_others.py::test_a_table_that_was_upgraded_too_far",),
+    ),
     ("sinks/tables/table.py", "prepare"): _TABLES,
     ("sinks/tables/table.py", "_schema"): _TABLES,
     ("spark/frames/calling.py", "output_schema"): ("`misnamed` of sinks/conform.py", (_CORRECTED,)),

@@ -83,6 +83,21 @@ def test_what_others_have_added_is_not_read(bench: Bench, monkeypatch: pytest.Mo
     assert bench.values() == sorted(["b"] * 2 + ["x"] * 8 + ["y"] * 2 + ["foreign"])
 
 
+def test_what_snapshots_that_expired_have_added_is_not_read(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publishing reads no manifest where nothing says any more whose it is, and a rebuild finds its own."""
+    bench.publish("x", window="w1")
+    old = bench.publish("a", window="w2")
+    append(bench, "foreign")
+    expired = [one.snapshot_id for one in opened(bench).snapshots()[:-1]]
+    opened(bench).maintenance.expire_snapshots().by_ids(expired).commit()
+    with monkeypatch.context() as patch:
+        patch.setattr(ManifestFile, "fetch_manifest_entry", None)
+        bench.publish("y", window="w9")
+    bench.apply(bench.steps(bench.stage("b", window="w2", generation=2), old))
+
+    assert bench.values() == ["b", "b", "foreign", "x", "x", "y", "y"]
+
+
 def test_markers_go_when_the_ledger_has_recorded_them(bench: Bench) -> None:
     """The next commit of another window drops them; until then an expired snapshot makes no second commit."""
     bench.publish("a")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pyiceberg.manifest import DataFile, ManifestFile
 from pyiceberg.table import Table, Transaction
-from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.metadata import SUPPORTED_TABLE_FORMAT_VERSION, TableMetadata
 from pyiceberg.table.update import TableUpdate
 from pyiceberg.table.update.snapshot import UpdateSnapshot
 
@@ -99,6 +99,16 @@ def _delete_rows(change: Transaction, deletion: Deletion, noted: dict[str, str])
     made = [one.summary for one in change.table_metadata.snapshots if one.snapshot_id not in known]
     rows = [(one["deleted-records"] or "0", one["added-records"] or "0") for one in made if one is not None]
     deletion.check(sum(int(deleted) - int(added) for deleted, added in rows), ".".join(change._table.name()))  # noqa: SLF001
+
+
+def unwritable(table: Table, name: str) -> str:
+    """Return in words why pyiceberg cannot commit to a table, or an empty string if it can."""
+    if table.format_version <= SUPPORTED_TABLE_FORMAT_VERSION:
+        return ""
+    return (
+        f"{name} has version {table.format_version} of Iceberg's format, which this pyiceberg does not write; install"
+        " one that does, or choose another table"
+    )
 
 
 def version_of(table: Table) -> str:

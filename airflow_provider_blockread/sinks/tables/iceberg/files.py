@@ -24,11 +24,11 @@ from pyiceberg.partitioning import PartitionField
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.transforms import parse_transform
+from pyiceberg.transforms import VoidTransform, parse_transform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DateType, DoubleType, FloatType, IcebergType, TimestampType, TimestamptzType
 
-from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.errors import OptionsError, ProofError
 from airflow_provider_blockread.exchange.model import FieldIds, OutputFile
 from airflow_provider_blockread.options.partitions import Partition
 from airflow_provider_blockread.sinks.columnar.field_ids import ids_of, with_ids
@@ -43,9 +43,33 @@ def written(partition: Partition) -> str:
     return partition.column if partition.is_plain else f"{partition.transform}({width}{partition.column})"
 
 
-def partitions_of(table: Table) -> list[str]:
-    """Return the partitions of a table, spelled as in an option."""
-    return [written(_partition(field, table.schema())) for field in table.spec().fields]
+def mispartitioned(table: Table, wanted: Sequence[Partition], name: str) -> str:
+    """Return in words that a table has other partitions than an option, or an empty string if it has the same."""
+    fields = (field for field in table.spec().fields if not _was_removed(field))
+    found = [written(_partition(field, table.schema())) for field in fields]
+    if found == list(map(written, wanted)):
+        return ""
+    return (
+        f"{name} is partitioned by {', '.join(found) or 'nothing'}; give partition_by the same columns and transforms,"
+        " or choose another table"
+    )
+
+
+def whole_files(table: Table, name: str) -> Iterator[DataFile]:
+    """Yield the data files of a table from which no file of deletes has taken rows.
+
+    Raises:
+        OptionsError: when the table has deletes that pyiceberg does not read.
+    """
+    try:
+        tasks = list(table.scan().plan_files())
+    except ValueError as error:
+        msg = (
+            f"{name} has deleted rows that pyiceberg does not find ({error}); have its data files rewritten without"
+            " them (CALL system.rewrite_data_files in Spark), then retry"
+        )
+        raise OptionsError(msg) from error
+    return (task.file for task in tasks if not task.delete_files)
 
 
 def add_partitions(made: Transaction, partitions: Sequence[Partition]) -> None:
@@ -116,6 +140,11 @@ def _require_ids(found: pa.Schema, ids: FieldIds, file: OutputFile) -> None:
         raise ProofError(msg)
 
 
+def _was_removed(field: PartitionField) -> bool:
+    """Return whether a field of a spec is only the place of one that was removed, as format version 1 keeps it."""
+    return isinstance(field.transform, VoidTransform)
+
+
 def _partition(field: PartitionField, schema: Schema) -> Partition:
     name, _, width = str(field.transform).rstrip("]").partition("[")
     return Partition(str(schema.find_column_name(field.source_id)), name, int(width or 0))
@@ -123,6 +152,8 @@ def _partition(field: PartitionField, schema: Schema) -> Partition:
 
 def _value(field: PartitionField, schema: Schema, file: OutputFile) -> object:
     """Return the value of a partition as Iceberg stores it."""
+    if _was_removed(field):
+        return None
     partition = _partition(field, schema)
     text = file.partition[partition.name]
     if text is None:

@@ -41,10 +41,11 @@ from airflow_provider_blockread.sinks.tables.iceberg.commit import (
     commit_files,
     number_of,
     property_of,
+    unwritable,
     version_of,
 )
 from airflow_provider_blockread.sinks.tables.iceberg.errors import explained
-from airflow_provider_blockread.sinks.tables.iceberg.files import add_partitions, field_ids, partitions_of, written
+from airflow_provider_blockread.sinks.tables.iceberg.files import add_partitions, field_ids, mispartitioned, whole_files
 from airflow_provider_blockread.sinks.tables.iceberg.types import column_type, fits, widens
 from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
@@ -213,13 +214,9 @@ class _State:
 
     def refuse(self, schema: pa.Schema) -> str:
         """Return in words which demand of the table these rows do not meet, or an empty string."""
-        found = partitions_of(self._table)
-        if found != [written(partition) for partition in self._lake.option.partitions]:
-            return (
-                f"{self._lake.uri} is partitioned by {', '.join(found) or 'nothing'}; give partition_by the same"
-                " columns and transforms, or choose another table"
-            )
-        return self._compared().refuse(schema)
+        table, name, option = self._table, self._lake.uri, self._lake.option
+        problem = unwritable(table, name) or mispartitioned(table, option.partitions, name)
+        return problem or self._compared().refuse(schema)
 
     def schema_changes(self, marker: Marker) -> str:
         """Return the schema changes in the summary of the window's newest snapshot."""
@@ -240,6 +237,8 @@ class _State:
     def commit(self, files: Files, marker: Marker) -> Applied:
         """Commit the next state if this one is still the newest, and return it."""
         table = self._table
+        if problem := unwritable(table, self._lake.uri):
+            raise OptionsError(problem)
         # Only for this object: the library's own retries would not look for the marker.
         once = {**table.metadata.properties, _RETRIES: "0"}
         table.metadata = table.metadata.model_copy(update={"properties": once})
@@ -257,10 +256,13 @@ class _State:
         """Return the data files with these URIs, except those from which rows were deleted."""
         if wanted := set(files) - self._held.keys():
             self._held.update(dict.fromkeys(wanted))
-            for found in self._files(wanted):
+            for found in self._files(set(wanted)):
                 uri = uris.canonical(found.file.file_path)
                 if uri in wanted:
                     self._held[uri] = found
+                    wanted.remove(uri)
+                if not wanted:
+                    break
         return {uri: held for uri in files if (held := self._held[uri])}
 
     def _snapshots_without(self, files: Collection[str]) -> set[int]:
@@ -285,8 +287,7 @@ class _State:
         with self._lake.explained():
             manifests = snapshot.manifests(self._table.io)
             if any(manifest.content == ManifestContent.DELETES for manifest in manifests):
-                tasks = self._table.scan().plan_files()
-                yield from (HeldFile(task.file, manifest="") for task in tasks if not task.delete_files)
+                yield from (HeldFile(file, manifest="") for file in whole_files(self._table, self._lake.uri))
                 return
             of_others = set() if wanted is None else self._snapshots_without(wanted)
             for manifest in manifests:
