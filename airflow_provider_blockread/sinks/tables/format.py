@@ -29,16 +29,16 @@ class Deletion:
     rows: int  # of the window, in any files
 
     def check(self, found: int, table: str) -> None:
-        """Refuse to delete any other number of rows.
+        """Refuse to delete any other number of rows, unless there are none left.
 
         Raises:
             ProofError: with both numbers.
         """
-        if found != self.rows:
+        if found not in {0, self.rows}:
             msg = (
                 f"{table} holds {found:,} rows of window {self.window} by {WINDOW}, not {self.rows:,} as published:"
-                " another writer has changed them, so none is deleted; restore a version of the table that has them,"
-                " then retry"
+                " another writer has changed them, so none is deleted; restore a version of the table that has them, or"
+                " delete the rest of them there, then retry"
             )
             raise ProofError(msg)
 

@@ -167,6 +167,31 @@ def test_rows_that_are_not_those_that_were_published(bench: Bench) -> None:
     assert shown(bench) == Counter({("c", "w1"): 2, ("other", "w2"): 2})
 
 
+@pytest.mark.parametrize("change", ["rebuild", "undo"])
+def test_rows_of_which_none_is_left(bench: Bench, change: str) -> None:
+    """Where some were deleted, a window goes on as soon as the rest is, too: it is published anew, or undone."""
+    old = publish(bench, "a", "b")
+    publish(bench, "other", window="w2")
+    compact(bench)
+    delete(bench, "a")
+    steps = bench.steps(stage(bench, "c", generation=2), old) if change == "rebuild" else []
+    earlier, marker = bench.placed(old), bench.marker_of("w1", change=Change.WITHDRAW)
+
+    def go_on() -> None:
+        if change == "rebuild":
+            bench.apply(steps)
+        else:
+            bench.sink.undo(earlier, marker)
+
+    with pytest.raises(ProofError, match=r"restore a version .*, or delete the rest of them there, then retry"):
+        go_on()
+    delete(bench, "b")
+    for _ in range(2):
+        go_on()
+
+    assert shown(bench) == Counter({("other", "w2"): 2} | ({("c", "w1"): 2} if change == "rebuild" else {}))
+
+
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
 def test_it_is_offered_where_the_column_is_there(tmp_path: Path, kind: str) -> None:
     """Without the option a rebuild is refused; with it the same files are published."""
