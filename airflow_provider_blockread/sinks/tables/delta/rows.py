@@ -16,6 +16,7 @@ from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
+from airflow_provider_blockread.sinks.names import is_data_file, window_prefix
 from airflow_provider_blockread.sinks.partitions import text_of
 from airflow_provider_blockread.sinks.plain import plain
 from airflow_provider_blockread.sinks.tables.delta.places import unescaped
@@ -73,9 +74,12 @@ class RowDeletion:
             self._stores.remove(file.uri)
 
     def _candidates(self, window: str) -> Iterator[tuple[str, dict[str, str | None]]]:
-        """Yield the files that may hold such rows, according to their statistics, with their partition values."""
+        """Yield the files that may hold such rows, according to names and statistics, with their partition values."""
         columns = self._table.metadata().partition_columns
         for found in pa.table(self._table.get_add_actions(flatten=True)).to_pylist():
+            name = uris.name_of(found["path"])
+            if is_data_file(name, self._option.suffix) and not name.startswith(window_prefix(window)):
+                continue  # all of its rows are another window's; the log may hold no bounds of a column behind many
             least, most = found.get(f"min.{WINDOW}"), found.get(f"max.{WINDOW}")
             if (least is None or least <= window) and (most is None or window <= most):
                 path = unquote(found["path"])

@@ -56,6 +56,26 @@ def test_they_claim_no_order(tmp_path: Path) -> None:
     assert pl.read_delta(bench.place)["x"].sort().to_list() == [0, 2, 3, 4, 7, 8]
 
 
+def test_files_of_other_windows_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names say whose rows they hold, also where the column of the window is one of too many to have bounds."""
+    bench = Bench("delta", str(tmp_path / "out"), _OPTIONS)
+    files: dict[str, list[OutputFile]] = {}
+    opened: list[str] = []
+    for window in ("w1", "w2", "w3"):
+        if window == "w3":
+            DeltaTable(bench.place).optimize.compact()
+        writer = bench.writer(window=window)
+        writer.write(pa.RecordBatch.from_pydict({f"c{number}": [1] for number in range(40)} | {"_window": [window]}))
+        files[window], bench.marker = writer.close(), bench.marker_of(window)
+        bench.apply(bench.steps(files[window]))
+    count = RowDeletion._count
+    monkeypatch.setattr(RowDeletion, "_count", lambda self, *of: opened.append(of[0]) or count(self, *of))
+    undo(bench, files)
+
+    assert [uri for uri in opened if "/part-w" in uri] == []
+    assert sorted(pl.read_delta(bench.place)["_window"]) == ["w2", "w3"]
+
+
 @pytest.mark.parametrize("option", ["sort_by", "encodings", "codecs"])
 def test_a_file_without_the_column_of_an_option(tmp_path: Path, option: str) -> None:
     """Another writer has left the column out."""
