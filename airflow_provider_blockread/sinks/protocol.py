@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -205,3 +205,15 @@ class RecordSink(Protocol):
 
     def is_empty(self) -> bool:
         """Return whether no feed has published anything here."""
+
+
+@runtime_checkable
+class Refusing(Protocol):
+    """A sink that can tell in advance that it will refuse an undo."""
+
+    def check_undo(self, outputs: Earlier, marker: Marker) -> None:
+        """Refuse what `undo` would refuse, before anything is changed.
+
+        Raises:
+            BlockReadError: with what to do.
+        """

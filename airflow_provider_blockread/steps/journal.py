@@ -27,7 +27,16 @@ from airflow_provider_blockread.ledger.windows.publishing import check_publicati
 from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.proof.model import PartBorders
-from airflow_provider_blockread.sinks.protocol import Applied, Change, Earlier, Marker, RecordSink, State, Step
+from airflow_provider_blockread.sinks.protocol import (
+    Applied,
+    Change,
+    Earlier,
+    Marker,
+    RecordSink,
+    Refusing,
+    State,
+    Step,
+)
 from airflow_provider_blockread.sinks.registry import quarantine_of
 from airflow_provider_blockread.steps.model import Environment
 
@@ -201,6 +210,18 @@ def undo_incomplete(env: Environment, window: Window) -> None:
         half = Earlier({number: [file for file in found if file.uri not in carried] for number, found in files})
         if half.by_uri:
             sink.undo(half, _marker(env, window, halves[-1], Change.TAKE_BACK))
+
+
+def require_removable(env: Environment, window: Window) -> None:
+    """Refuse to remove a window's outputs where a sink tells now that it would refuse it.
+
+    Raises:
+        BlockReadError: of the sink.
+    """
+    every = list_generations(env.ledger, window.id)
+    for sink, files in published(env, window, every).values():
+        if isinstance(sink, Refusing):
+            sink.check_undo(files, _marker(env, window, every[-1], Change.WITHDRAW))
 
 
 def remove_outputs(env: Environment, window: Window) -> int:

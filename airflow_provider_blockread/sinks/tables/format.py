@@ -79,6 +79,14 @@ class Snapshot(Protocol):
     def schema_changes(self, marker: Marker) -> str:
         """Return in words how the commit of a marker, the newest one of its window, has changed the schema."""
 
+    def check(self, files: Files) -> None:
+        """Refuse changes that no commit to this table can make.
+
+        Raises:
+            OptionsError: when its library cannot write it.
+            ProofError: when the table allows no such change.
+        """
+
     def commit(self, files: Files, marker: Marker) -> Applied:
         """Change the files in one commit with the marker, and return the table's new version and schema changes.
 

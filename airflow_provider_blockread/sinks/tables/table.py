@@ -168,6 +168,13 @@ class Table:
                 return len(outputs.by_uri if files.delete else files.remove)
         raise self._busy()
 
+    def check_undo(self, outputs: Earlier, marker: Marker) -> None:
+        """Refuse what `undo` would refuse, as far as the table shows it before anything is changed."""
+        snapshot = self._format.load()
+        at = None if snapshot is None else snapshot.marker(marker)
+        if snapshot is not None and (at is None or at < marker.number):
+            snapshot.check(self._changes(snapshot, (), outputs, marker, at))
+
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
         """Remove files of attempts at the window that no commit ever named, and return their URIs.
 

@@ -28,7 +28,13 @@ from airflow_provider_blockread.ledger.windows.parts import excluded_before
 from airflow_provider_blockread.ledger.windows.progress import group_progress, window_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
-from airflow_provider_blockread.steps.journal import Journal, published, remove_outputs, undo_incomplete
+from airflow_provider_blockread.steps.journal import (
+    Journal,
+    published,
+    remove_outputs,
+    require_removable,
+    undo_incomplete,
+)
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
 
@@ -97,6 +103,7 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
     window = without_excluded(env.ledger, window)
     if held is not None:
         return _continued(env, "undo", window, held, files)
+    require_removable(env, window)
     shown = [found for found in list_generations(env.ledger, window.id) if found.state in SHOWN_STATES]
     places = published(env, window, shown).values()
     found = {uri: file for _, of_place in places for uri, file in of_place.by_uri.items()}
@@ -152,6 +159,8 @@ def undo(env: Environment, window: Window, *, files: str | None = None, who: str
     """
     if files == "pending":
         require_sources(env, window)
+    if check_undoing(env.ledger, window.id, files=files) is None:  # afterwards, the window could not be read again
+        require_removable(env, window)
     return _withdraw(env, window, begin_undoing(env.ledger, window.id, files=files, who=who))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from airflow_provider_blockread.errors import ConflictError, ProofError
 from airflow_provider_blockread.ledger.overview.windows import list_windows
@@ -16,10 +18,10 @@ from airflow_provider_blockread.options import SINKS
 from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.steps import WindowRef, commit
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
-from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
+from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_undoing, undo
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe, ReadHere
-from tests.sinks.kinds import KINDS
+from tests.sinks.kinds import KINDS, rewrite_iceberg
 
 pytestmark = pytest.mark.slow  # into each kind of table
 
@@ -223,3 +225,47 @@ def test_a_work_area_that_dies_between_sinks(tables: Pipe) -> None:
 
     assert tables.values() == ["a1"]
     assert len(list((tables.work / "quarantine").rglob("*.parquet"))) == 1
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_an_undo_that_the_table_refuses(tmp_path: Path, kind: str) -> None:
+    """Nothing is recorded of it, also by a dry run, so that the window can be read again as the error advises."""
+    here = Pipe(folder=tmp_path, submitter=ReadHere(), kind=kind, sink_options={"audit": ["_window"]})
+    here.put({"a.txt": b"a1\na2\n"})
+    here.run()
+    here.put({"b.txt": b"b1\n"})
+    here.run("other")
+    if kind == "delta":
+        DeltaTable(str(here.out)).optimize.compact()
+    else:
+        rewrite_iceberg(str(here.out))
+    window = get_window(here.env.ledger, "w")
+    for change in (lambda: propose_undoing(here.env, window), lambda: undo(here.env, window, who="me")):
+        with pytest.raises(ProofError, match=r"set on_rewritten='delete_rows'.*clear the run"):
+            change()
+        assert get_window(here.env.ledger, "w").state == "open"
+    here.sink_options["on_rewritten"] = "delete_rows"
+    here.run(clear_number=1)
+    undo(here.env, window, files="pending", who="me")
+    assert here.values() == ["b1"]
+
+    assert (here.run("next").records, here.values()) == (2, ["a1", "a2", "b1"])
+    here.close()
+
+
+def test_an_undo_in_a_table_to_which_rows_are_only_added(tmp_path: Path) -> None:
+    """It is refused before anything is recorded, and the window is undone once rows may be removed."""
+    here = Pipe(folder=tmp_path, submitter=ReadHere(), kind="delta")
+    here.put({"a.txt": b"a1\n"})
+    here.run()
+    window = get_window(here.env.ledger, "w")
+    table = DeltaTable(str(here.out))
+    table.alter.set_table_properties({"delta.appendOnly": "true"})
+    with pytest.raises(ProofError, match="is append-only"):
+        undo(here.env, window, who="me")
+    assert get_window(here.env.ledger, "w").state == "open"
+    table.alter.set_table_properties({"delta.appendOnly": "false"})
+    undo(here.env, window, who="me")
+
+    assert here.values() == []
+    here.close()

@@ -71,7 +71,7 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         "`misfit` of each encoding",
         ("tests/sinks/test_text.py::test_columns_are_refused_before_anything_is_read",),
     ),
-    ("sinks/tables/iceberg/table.py", "commit"): (
+    ("sinks/tables/iceberg/table.py", "check"): (
         "`unwritable` of sinks/tables/iceberg/commit.py",
         ("tests/sinks/tables/test_iceberg_of_others.py::test_a_table_that_was_upgraded_too_far",),
     ),

@@ -173,15 +173,19 @@ class _State:
             fits=lambda field, _: fits(field, fields[field.name]),
         )
 
+    def check(self, files: Files) -> None:
+        """Refuse to remove anything from a table to which rows may only be added."""
+        if (files.remove or files.delete) and self._table.metadata().configuration.get("delta.appendOnly") == "true":
+            msg = (
+                f"{self._lake.uri} is append-only, so nothing that was published can be replaced or undone; set its"
+                " property delta.appendOnly to false, then retry"
+            )
+            raise ProofError(msg)
+
     def commit(self, files: Files, marker: Marker) -> Applied:
         """Append the next version if this one is still the newest, and return it."""
         lake = self._lake
-        if (files.remove or files.delete) and self._table.metadata().configuration.get("delta.appendOnly") == "true":
-            msg = (
-                f"{lake.uri} is append-only, so nothing that was published can be replaced or undone; set its property"
-                " delta.appendOnly to false, then retry"
-            )
-            raise ProofError(msg)
+        self.check(files)
         with lake.explained(), self._without_rows(files) as (add, remove):
             actions: list[AddAction | RemoveAction] = [lake.added(file, marker) for file in add]
             actions += [RemoveAction(lake.path_of(uri), True, _ms(marker)) for uri in remove]  # noqa: FBT003 - takes no names

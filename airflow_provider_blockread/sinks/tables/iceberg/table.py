@@ -214,9 +214,8 @@ class _State:
 
     def refuse(self, schema: pa.Schema) -> str:
         """Return in words which demand of the table these rows do not meet, or an empty string."""
-        table, name, option = self._table, self._lake.uri, self._lake.option
-        problem = unwritable(table, name) or mispartitioned(table, option.partitions, name)
-        return problem or self._compared().refuse(schema)
+        table, name, wanted = self._table, self._lake.uri, self._lake.option.partitions
+        return unwritable(table, name) or mispartitioned(table, wanted, name) or self._compared().refuse(schema)
 
     def schema_changes(self, marker: Marker) -> str:
         """Return the schema changes in the summary of the window's newest snapshot."""
@@ -234,11 +233,15 @@ class _State:
             widens=lambda field, held: widens(held, column_type(field, table)),
         )
 
+    def check(self, files: Files) -> None:  # noqa: ARG002 - as other tables do
+        """Refuse a table that the library does not write."""
+        if problem := unwritable(self._table, self._lake.uri):
+            raise OptionsError(problem)
+
     def commit(self, files: Files, marker: Marker) -> Applied:
         """Commit the next state if this one is still the newest, and return it."""
         table = self._table
-        if problem := unwritable(table, self._lake.uri):
-            raise OptionsError(problem)
+        self.check(files)
         # Only for this object: the library's own retries would not look for the marker.
         once = {**table.metadata.properties, _RETRIES: "0"}
         table.metadata = table.metadata.model_copy(update={"properties": once})

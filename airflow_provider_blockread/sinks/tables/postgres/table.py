@@ -215,6 +215,9 @@ class _State:
             folds_case=not self._table.option.case_sensitive,
         )
 
+    def check(self, files: Files) -> None:
+        """Refuse nothing: the database does, in the transaction."""
+
     def commit(self, files: Files, marker: Marker) -> Applied:
         """Replace the window's rows in one transaction, if table and window have not changed since they were loaded."""
         evolution = self._compared().evolution(files.schema)
