@@ -238,7 +238,8 @@ class Table:
             f", or set on_rewritten='delete_rows' with audit=['{WINDOW}'] and clear the run, which deletes them by that"
             " column"
             if WINDOW in snapshot.columns
-            else f"; it has no column {WINDOW}, by which they could be deleted: audit=['{WINDOW}'] gives new tables one"
+            else f"; it has no column {WINDOW}, by which they could be deleted: audit=['{WINDOW}'] gives new tables"
+            " one; if the whole table was emptied, read all files again under another feed name"
         )
         names = first_of(map(uris.name_of, gone), _SHOWN)
         msg = (

@@ -21,7 +21,7 @@ from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_undoing, undo
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe, ReadHere
-from tests.sinks.kinds import KINDS, rewrite_iceberg
+from tests.sinks.kinds import KINDS, opened_iceberg, rewrite_iceberg
 
 pytestmark = pytest.mark.slow  # into each kind of table
 
@@ -250,6 +250,25 @@ def test_an_undo_that_the_table_refuses(tmp_path: Path, kind: str) -> None:
     assert here.values() == ["b1"]
 
     assert (here.run("next").records, here.values()) == (2, ["a1", "a2", "b1"])
+    here.close()
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_a_table_that_was_emptied(tmp_path: Path, kind: str) -> None:
+    """Without the column of windows nothing says that no rows are left, but another feed reads the files again."""
+    here = Pipe(folder=tmp_path, submitter=ReadHere(), kind=kind)
+    here.put({"a.txt": b"a1\n"})
+    here.run()
+    if kind == "delta":
+        DeltaTable(str(here.out)).delete()
+    else:
+        opened_iceberg(str(here.out)).delete()
+    with pytest.raises(ProofError, match="table was emptied, read all files again under another feed"):
+        here.run(clear_number=1)
+    here.feed = "again"
+    here.run()
+
+    assert here.values() == ["a1"]
     here.close()
 
 
