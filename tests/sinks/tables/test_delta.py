@@ -180,7 +180,7 @@ def test_a_table_that_stays_busy(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
     ("rows", "problem", "fixed"),
     [
         ({"other": ["x"]}, "has no column 'value'; add it to the table", {"other": ["x"], "value": ["y"]}),
-        ({"value": [1]}, "has column 'value' as .*long.*, not .*string", {"value": ["y"]}),
+        ({"value": [1]}, "has column 'value' as long, not string", {"value": ["y"]}),
     ],
 )
 def test_a_table_of_another_schema(bench: Bench, rows: dict[str, Any], problem: str, fixed: dict[str, Any]) -> None:

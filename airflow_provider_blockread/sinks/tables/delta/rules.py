@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 from deltalake import DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
+from deltalake.schema import PrimitiveType
 from deltalake.transaction import create_table_with_add_actions
 
 from airflow_provider_blockread.errors import OptionsError
@@ -53,6 +54,11 @@ def check_properties(name: str, properties: Mapping[str, str]) -> None:
 def schema_of(schema: pa.Schema) -> Schema:
     """Return the columns of a table for those of rows; all may be null."""
     return Schema.from_arrow(pa.schema([nullable(field).remove_metadata() for field in schema]))
+
+
+def type_of(field: Field) -> str:
+    """Return the type of a column in words: `long`, and nested ones as the library spells them."""
+    return field.type.type if isinstance(field.type, PrimitiveType) else str(field.type)
 
 
 def fits(field: pa.Field, held: Field) -> bool:

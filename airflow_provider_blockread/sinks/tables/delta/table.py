@@ -23,7 +23,13 @@ from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
 from airflow_provider_blockread.sinks.tables.delta.places import folder_of, unescaped
 from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion, with_vectors
-from airflow_provider_blockread.sinks.tables.delta.rules import check_properties, fits, schema_of, unfollowed_rule
+from airflow_provider_blockread.sinks.tables.delta.rules import (
+    check_properties,
+    fits,
+    schema_of,
+    type_of,
+    unfollowed_rule,
+)
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.storage import Stores, uris
 from airflow_provider_blockread.storage.backends.registry import table_options
@@ -167,7 +173,7 @@ class _State:
         fields = {field.name: field for field in self._table.schema().fields}
         return Comparison(
             table=self._lake.uri,
-            columns={name: str(field.type) for name, field in fields.items()},
+            columns={name: type_of(field) for name, field in fields.items()},
             needed=self.needed,
             evolves=self._lake.option.evolves,
             fits=lambda field, _: fits(field, fields[field.name]),
