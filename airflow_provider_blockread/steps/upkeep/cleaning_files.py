@@ -15,6 +15,7 @@ from airflow_provider_blockread.ledger.upkeep.cleaning import CleanFile, write_t
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.cleaned import found_at
 from airflow_provider_blockread.storage.contents import same_content
+from airflow_provider_blockread.storage.versions import is_no_file
 
 
 def what_was_done(env: Environment, file: CleanFile) -> str | None:
@@ -121,7 +122,12 @@ def _free_place(env: Environment, file: CleanFile, wanted: str) -> str:
 
 def _why_not_there(env: Environment, file: CleanFile) -> str | None:
     """Return the state of a file that is not in its place as it was read; None if it is."""
-    there = found_at(env, file.version.path)
+    try:
+        there = found_at(env, file.version.path)
+    except SourceError:
+        if is_no_file(env.stores, file.version.path):
+            return "changed"
+        raise
     if there is None:
         return "gone"
     return None if same_version(there, file.version) else "changed"
@@ -129,15 +135,15 @@ def _why_not_there(env: Environment, file: CleanFile) -> str | None:
 
 def _what_became(env: Environment, file: CleanFile, action: str, target: str | None) -> str:
     """Return the state of a file that is no longer in its place, after the intent was recorded."""
-    there = found_at(env, file.version.path)
+    left = _why_not_there(env, file) or "changed"
     if action == "archive" and target is not None:
         kept = found_at(env, target)
         whole = kept is not None and kept.size == file.version.size
-        if kept is not None and whole and (there is None or _is_copy(kept, file.version)):
+        if kept is not None and whole and (left == "gone" or _is_copy(kept, file.version)):
             return "done"
-    elif action == "delete" and there is None:
+    elif action == "delete" and left == "gone":
         return "done"
-    return "gone" if there is None else "changed"
+    return left
 
 
 def _is_copy(kept: FileVersion, version: FileVersion) -> bool:

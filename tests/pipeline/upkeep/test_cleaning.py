@@ -191,6 +191,18 @@ def test_changed_and_gone_files(pipe: Pipe) -> None:
     assert there(pipe.folder / "kept") == []
 
 
+@pytest.mark.parametrize("action", ["archive", "delete"])
+def test_a_folder_in_the_place_of_a_file(pipe: Pipe, action: str) -> None:
+    """It is a change of that file, which keeps no other one from being cleaned."""
+    (pipe.source / "a.txt").unlink()
+    (pipe.source / "a.txt").mkdir()
+
+    done = cleaned(pipe, action)
+
+    assert (done.files, done.left) == (1, {"changed": 1})
+    assert there(pipe.source) == []
+
+
 def test_what_lies_outside_stays(pipe: Pipe, tmp_path: Path) -> None:
     """Files that the source given does not take, or that a link leads to, are left alone and counted."""
     assert cleaned(pipe, source=FileSource(str(pipe.source), pattern="nothing")).left == {"outside": 2}
