@@ -206,7 +206,10 @@ def _remote_roots(stores: Stores, uri: str, tail: str) -> list[Root]:
 
 
 def _absent(uri: str, *, slash: bool) -> FileMissingError:
-    return FileMissingError(
+    msg = (
         f"the source {uri}{'/' if slash else ''} does not exist; correct its path, or create it before the first file"
         " lands"
     )
+    if "*" in uri:
+        msg += "; a root has no wildcards: name the folder above the first one, and give the rest as pattern"
+    return FileMissingError(msg)
