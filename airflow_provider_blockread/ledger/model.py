@@ -30,7 +30,7 @@ class Discovered:
     too_old: int = 0  # left out by `max_age`
     samples: tuple[str, ...] = ()  # some paths of the ignored ones
     untimed_samples: tuple[str, ...] = ()
-    cut_short: tuple[str, ...] = ()  # read in part, and modified since, so that the rest is gone
+    cut_short: tuple[str, ...] = ()  # read in part, and modified or gone since, without the rest
     held_back: Mapping[str, int] = field(default_factory=dict)  # files that the listing did not show, by reason
 
 

@@ -123,7 +123,8 @@ def record_files(
         total = _add(total, found)
     total = replace(total, seen=known.seen)
     if complete:
-        total = replace(total, missing=_mark_missing(ledger, listing, known))
+        missing, begun = _mark_missing(ledger, listing, known)
+        total = replace(total, missing=missing, cut_short=total.cut_short + begun)
     counts = {name: getattr(total, name) for name in ("seen", "new", "modified", "ignored")}
     with ledger.writing() as connection:
         connection.execute(
@@ -279,15 +280,20 @@ def _check_name(listing: Listing, path: str) -> None:
         raise SourceError(msg) from error
 
 
-def _mark_missing(ledger: Ledger, listing: Listing, known: KnownStretches) -> int:
+def _mark_missing(ledger: Ledger, listing: Listing, known: KnownStretches) -> tuple[int, tuple[str, ...]]:
+    """Return how many pending files the listing does not show, and the paths of those that windows read in part."""
     unseen = (IS_PENDING, files.c.last_listing < listing.id)
-    query = select(files.c.id, files.c.path).where(files.c.feed_id == listing.feed_id, *unseen)
+    query = select(files.c.id, files.c.path, files.c.part_next_offset)
+    ids, begun = array("q"), list[str]()
     with ledger.reading() as connection:
-        ids = array("q", (row[0] for row in connection.execute(query) if known.would_update(row[1])))
+        for number, path, offset in connection.execute(query.where(files.c.feed_id == listing.feed_id, *unseen)):
+            if known.would_update(path):
+                ids.append(number)
+                begun += [path] if offset else []
     marked = 0
     for batch in batched(ids, BATCH_FILES):
         with ledger.writing() as connection:
             lock_feed(connection, listing.feed_id)
             change = files.update().where(among(connection, files.c.id, batch), *unseen).values(state="missing")
             marked += connection.execute(change).rowcount
-    return marked
+    return marked, tuple(begun)

@@ -80,7 +80,7 @@ def _in_words(request: PlanRequest, reason: str) -> str:
         "modified": f"modified after they were taken (on_modified={selection.on_modified!r})",
         "untimed": f"without a time (on_untimed={selection.on_untimed!r})",
         "before_start": f"before start_from={selection.start_from!r}",
-        "cut_short": "read in part before they were modified, without their rest",
+        "cut_short": "read in part before they were modified or removed, without their rest",
         "too_old": f"older than max_age={selection.max_age!r}",
         "late": f"late for their interval (late={selection.late!r})",
         "young": f"younger than min_age={source.min_age!r}",
@@ -126,7 +126,8 @@ def _warnings(found: Discovered) -> Iterator[str]:
         )
     if found.cut_short:
         yield (
-            f"{plural(len(found.cut_short), 'file')} modified when windows had read only a part, and the rest of the"
-            f" old content is gone; undo these windows with `blockread windows undo`, or keep their output:"
+            f"{plural(len(found.cut_short), 'file')} modified or gone when windows had read only a part, so that the"
+            " rest of the old content is missing; restore them, undo these windows with `blockread windows undo`, or"
+            " keep their output:"
             f" {first_of(found.cut_short, _SHOWN)}"
         )

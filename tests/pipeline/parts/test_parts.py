@@ -234,10 +234,19 @@ def test_a_file_changed_between_its_parts(here: Pipe) -> None:
     ref = here.plan("2")
 
     assert ref.left_out == {"modified": 1, "cut_short": 1}
-    assert any("had read only a part, and the rest of the old content is gone" in line for line in here.warnings)
+    assert any("so that the rest of the old content is missing; restore them" in line for line in here.warnings)
     assert (ref.status, here.values()) == ("empty", _RECORDS[:7])
     assert feed_counts(here.env.ledger, "feed") == {"changed": 1, "ignored": 1}
     here.put({"a.txt": _LINES})
+
+
+def test_a_file_gone_between_its_parts(here: Pipe) -> None:
+    """That is reported as well."""
+    _limited(here)
+    here.run("1")
+    (here.source / "a.txt").unlink()
+    assert here.plan("2").left_out == {"cut_short": 1}
+    assert any(f"keep their output: {here.uri('a.txt')}" in line for line in here.warnings)
 
 
 def test_a_file_changed_before_its_parts_are_read(here: Pipe) -> None:
