@@ -15,7 +15,7 @@
     │   │   └── RowError             a sink cannot hold one of the rows
     │   ├── PrunedError              what is asked for was pruned
     │   ├── CleanedError             files that must be read again were archived or deleted at the source
-    │   ├── WrongLedgerError         the window was planned in another ledger
+    │   ├── WrongLedgerError         the window was planned in another ledger, or after its backup
     │   └── LedgerSchemaError        no ledger is there, or its schema is older or newer than this package
     ├── TransientError               the same call may succeed later
     │   ├── LedgerUnavailableError   the ledger cannot be reached or stays locked
@@ -147,7 +147,7 @@ class CleanedError(PermanentError):
 
 
 class WrongLedgerError(PermanentError):
-    """The window was planned in another ledger."""
+    """The window was planned in another ledger, or in this one after the backup from which it was restored."""
 
 
 class LedgerSchemaError(PermanentError):

@@ -1,6 +1,7 @@
 """The layout of the work area.
 
-<work area>/<feed>/ledger                                    the UUID of the ledger of these windows
+<work area>/<feed>/ledger                                    the UUID of the ledger of these windows, and how many it
+                                                             has planned
 <work area>/<feed>/<window>/manifest-<hash>.parquet          what is read
                            /states-<digest>.json             entry states of files that span groups, by format
                            /states-<digest>/e<epoch>/        one try to find them: job.json, and what it leaves

@@ -1,14 +1,17 @@
-"""Places that a new window must not share: its output with its own source, its work area with another ledger."""
+"""Places that a new window must not share: its output with its own source, or with windows that its ledger lacks."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 
 from airflow_provider_blockread.blocks.ids import slug
-from airflow_provider_blockread.errors import OptionsError, WrongLedgerError
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, WrongLedgerError
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, staging_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
+from airflow_provider_blockread.ledger.noop import forgets
+from airflow_provider_blockread.ledger.windows.queries import newest_sequence, window_ids
 from airflow_provider_blockread.options import FrameFunction, IcebergSink, Sink, nanoseconds
+from airflow_provider_blockread.options.parsing.sizes import first_of
 from airflow_provider_blockread.sinks.directory import Directory
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import quarantine_of
@@ -16,9 +19,10 @@ from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.files import listed_as
 
-_OWNER = "ledger"  # the file of a feed's work area that names its ledger
+_OWNER = "ledger"  # the file of a feed's work area that names its ledger, and the number of the newest window
 _METADATA = ("00001-0.metadata.json", "snap-1-0-0.avro", "0-m0.avro")  # names as pyiceberg gives them
 _LONGEST = 100  # of its content
+_SHOWN = 3  # windows that an error names
 _TORN = timedelta(hours=1)  # after which a temporary file is no longer being written
 
 
@@ -94,24 +98,48 @@ def check_place(env: Environment, sink: Sink) -> None:
 
 
 def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
-    """Refuse to publish beside files of the same feed from another ledger; record which ledger owns the work area.
+    """Refuse to publish beside files of the same feed that another ledger published, or that this one has forgotten.
 
-    Two ledgers give the same feed's windows the same names, and do not know what the other one has read.
+    Two ledgers give the same feed's windows the same names, and do not know what the other one has read. A ledger that
+    was restored from a backup does not know what was read since.
 
     Raises:
-        WrongLedgerError: naming both ledgers.
+        WrongLedgerError: naming both ledgers, or the windows.
     """
-    uri, mine = f"{sink.work_area}/{slug(feed)}/{_OWNER}", env.ledger.uuid
-    other = env.stores.read_head(uri, _LONGEST).decode("utf-8", "replace") if env.stores.exists(uri) else mine
-    if other != mine and not env.sink(sink).is_empty():
+    uri, mine = _owner_uri(feed, sink), env.ledger.uuid
+    try:
+        text = env.stores.read_head(uri, _LONGEST).decode("utf-8", "replace")
+    except FileMissingError:
+        return
+    other, _, number = text.partition(" ")
+    forgotten = other == mine and number.isdecimal() and int(number) > newest_sequence(env.ledger, feed)
+    if (other == mine and not forgotten) or env.sink(sink).is_empty():
+        return
+    if forgotten:
+        there = set(map(uris.name_of, env.stores.list_folders(uris.parent(uri))))
+        lost = first_of(sorted(there - window_ids(env.ledger, feed)), _SHOWN)
         msg = (
-            f"feed {feed}: {sink.place} holds files that ledger {other!r} published, but this is ledger {mine}"
-            f" ({env.ledger.name}), which does not know them: use that ledger, another output or feed name, or"
-            " remove the output if its ledger is gone"
+            f"feed {feed}: ledger {mine} ({env.ledger.name}) lacks windows that it has planned ({lost}), so it was"
+            f" restored from a backup, and would read their files again beside what {sink.place} holds of them: restore"
+            f" a newer backup; or remove what they have published, then {uri}, and retry"
         )
         raise WrongLedgerError(msg)
-    if other != mine or not env.stores.exists(uri):
-        env.stores.write_bytes_atomic(uri, mine.encode())
+    msg = (
+        f"feed {feed}: {sink.place} holds files that ledger {other!r} published, but this is ledger {mine}"
+        f" ({env.ledger.name}), which does not know them: use that ledger, another output or feed name, or"
+        " remove the output if its ledger is gone"
+    )
+    raise WrongLedgerError(msg)
+
+
+def record_ledger(env: Environment, feed: str, sink: Sink) -> None:
+    """Record in a feed's work area which ledger plans its windows, and the number of the newest."""
+    number = 0 if forgets(env.ledger) else newest_sequence(env.ledger, feed)
+    env.stores.write_bytes_atomic(_owner_uri(feed, sink), f"{env.ledger.uuid} {number}".encode())
+
+
+def _owner_uri(feed: str, sink: Sink) -> str:
+    return f"{sink.work_area}/{slug(feed)}/{_OWNER}"
 
 
 def drop_torn_marks(env: Environment, folder: str) -> None:

@@ -15,6 +15,7 @@ from airflow_provider_blockread.errors import (
     ConflictError,
     LedgerSchemaError,
     OptionsError,
+    WrongLedgerError,
 )
 from airflow_provider_blockread.ledger import trouble
 from airflow_provider_blockread.ledger.feeds import open_feed
@@ -116,6 +117,36 @@ def test_a_ledger_whose_file_is_gone(here: Pipe, tmp_path: Path) -> None:
     (tmp_path / "backup.db").rename(file)
     [found] = list_windows(ledger)
     assert found.state == "published"
+
+
+@pytest.mark.parametrize("remedy", ["newer backup", "removed"])
+def test_a_ledger_from_an_old_backup(here: Pipe, remedy: str) -> None:
+    """With a newer one, or without the output of the windows that it lacks, each record is there once."""
+    ledger, old, new = (here.folder / name for name in ("ledger.db", "old.db", "new.db"))
+
+    def swap(source: Path, target: Path) -> None:
+        here.close()  # which leaves one file
+        shutil.copy(source, target)
+        here.env = here.environment("ledger.db")
+
+    for name, backup in (("a", old), ("b", new)):
+        here.put({f"{name}.txt": name.encode()})
+        lost = here.run(name).window
+        swap(ledger, backup)
+    swap(old, ledger)
+    here.put({"c.txt": b"c"})
+    with pytest.raises(WrongLedgerError, match=rf"lacks windows that it has planned \({lost}\)") as refused:
+        here.run("c")
+    assert "restore a newer backup; or remove what they have published, then file://" in str(refused.value)
+    if remedy == "newer backup":
+        swap(new, ledger)
+    else:
+        [published] = here.out.glob(f"part-w{lost}-*")
+        published.unlink()
+        (here.work / here.feed / "ledger").unlink()
+    here.run("c")
+
+    assert here.values() == ["a", "b", "c"]
 
 
 def test_a_ledger_without_one_of_its_tables(here: Pipe, desk: Desk, tmp_path: Path) -> None:

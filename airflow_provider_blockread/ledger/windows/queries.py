@@ -95,6 +95,20 @@ def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Windo
     return exact[0]
 
 
+def newest_sequence(ledger: Ledger, feed: str) -> int:
+    """Return the number of the window that was planned last in the feed, or 0 if there is none."""
+    query = select(func.max(windows.c.sequence)).join(feeds).where(feeds.c.name == feed)
+    with ledger.reading() as connection:
+        return int(connection.scalar(query) or 0)
+
+
+def window_ids(ledger: Ledger, feed: str) -> set[str]:
+    """Return the ids of all windows of the feed; a feed that the ledger does not know has none."""
+    query = select(windows.c.id).join(feeds).where(feeds.c.name == feed)
+    with ledger.reading() as connection:
+        return set(connection.scalars(query))
+
+
 def files_with_bad_records(ledger: Ledger, window_id: str) -> set[int]:
     """Return the ids of the files in which the window's published generation found bad records."""
     whole = select(files.c.id).where(files.c.window_id == window_id, files.c.bad_records > 0)

@@ -32,7 +32,13 @@ from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.steps.plan.taking import Taken
 from airflow_provider_blockread.steps.read.inferring import infers_columns
-from airflow_provider_blockread.steps.separation import check_apart, check_ledger, check_place, check_table_apart
+from airflow_provider_blockread.steps.separation import (
+    check_apart,
+    check_ledger,
+    check_place,
+    check_table_apart,
+    record_ledger,
+)
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 
 _CHANGES = 4  # times that files are chosen again because another planner has taken some
@@ -53,7 +59,8 @@ def plan(env: Environment, request: PlanRequest) -> WindowRef:
     Raises:
         OptionsError: when the key is blank, or the source would take what is published as its input.
         SourceError: when a root is missing or cannot be listed.
-        WrongLedgerError: when another ledger published this feed's files into the output.
+        WrongLedgerError: when another ledger published this feed's files into the output, or this one before it was
+            restored from an older backup.
         ExchangeError: when the manifest of an unpublished window is lost, and the request would not make the same one.
         PlanConflictError: when another planner took the window or its files first.
         ProofError: when the sums over the plan's groups differ from those of the chosen files.
@@ -199,6 +206,7 @@ def _choose_and_freeze(
         uri = f"{folder}/manifest-{digest(*chosen.identity, str(chosen.limits))[:12]}.parquet"
         planner.announce(uri)
         env.stores.write_bytes_atomic(uri, manifest)
+        record_ledger(env, request.feed, options.sink)
         planner.open(
             NewWindow(
                 id=key,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,23 @@ def test_second_ledger(here: Pipe) -> None:
 
     assert here.values() == ["b1"]
     first.ledger.close()
+
+
+def test_a_ledger_from_before_the_feed(here: Pipe) -> None:
+    """Restored from a backup, it does not publish beside windows that it lacks; an empty output is free."""
+    ledger, backup = here.folder / "ledger.db", here.folder / "backup.db"
+    here.close()
+    shutil.copy(ledger, backup)
+    here.put({"a.txt": b"a1\n"})
+    lost = here.run().window
+    here.close()
+    shutil.copy(backup, ledger)
+    here.env = here.environment("ledger.db")
+    with pytest.raises(WrongLedgerError, match=rf"lacks windows that it has planned \({lost}\)"):
+        here.run("later")
+    assert here.values() == ["a1"]
+    for name in here.published():
+        (here.out / name).unlink()
+    here.run("later")
+
+    assert here.values() == ["a1"]
