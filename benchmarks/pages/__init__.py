@@ -85,7 +85,7 @@ def _cpu_seconds(server: psutil.Process) -> float:
 def _pages(ledger: Ledger) -> Iterator[tuple[str, str]]:
     with ledger.reading() as connection:
         big = connection.execute(text("SELECT id FROM windows ORDER BY files DESC LIMIT 1")).scalar_one()
-        usual = connection.execute(text("SELECT id FROM windows ORDER BY id DESC OFFSET 77 LIMIT 1")).scalar_one()
+        usual = connection.execute(text("SELECT id FROM windows ORDER BY id DESC LIMIT 1 OFFSET 77")).scalar_one()
         file = connection.execute(text("SELECT max(id) / 2 FROM files")).scalar_one()
         path = connection.execute(text("SELECT path FROM files WHERE id = :id"), {"id": int(file)}).scalar_one()
         landed = connection.execute(text("SELECT id FROM files WHERE path LIKE '%/landed.log'")).scalar_one()
