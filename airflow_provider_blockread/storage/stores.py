@@ -206,6 +206,10 @@ class Stores:
         with self._at(version.path) as (_, store, path):
             return store.finish_delete(path, version)
 
+    def has_folders(self, uri: str) -> bool:
+        """Return whether a folder in this store may be empty; otherwise it is gone with its last file."""
+        return self._store(uris.canonical(uri))[0].has_folders
+
     def renames(self, uri: str) -> bool:
         """Return whether `place` renames files in this store, so that they keep their versions."""
         return self._store(uris.canonical(uri))[0].renames

@@ -93,6 +93,20 @@ def test_files_are_archived_and_come_back(landing: _Landing) -> None:
 
 
 @pytest.mark.parametrize("store", ["moto"], indirect=True)
+def test_a_source_whose_last_file_was_archived_is_empty(landing: _Landing) -> None:
+    """Such stores have no empty folders; a root that the feed has never listed is an error at each try."""
+    landing.clean("archive", f"{landing.root}-archive")
+    assert [landing.run(key).status for key in ("next", "after that")] == ["empty", "empty"]
+    landing.env.stores.write_bytes_atomic(f"{landing.root}/c.txt", b"c1\n")
+    assert landing.run("later").records == 1
+
+    landing.root += "-mistyped"
+    for key in ("mistyped", "mistyped again"):
+        with pytest.raises(FileMissingError, match="does not exist; correct its path"):
+            landing.run(key)
+
+
+@pytest.mark.parametrize("store", ["moto"], indirect=True)
 def test_files_are_deleted_unless_they_changed(landing: _Landing) -> None:
     """An overwritten file is not changed."""
     landing.env.stores.write_bytes_atomic(f"{landing.root}/a.txt", b"corrected\n")

@@ -12,10 +12,13 @@ from airflow_provider_blockread.ledger.schema.tables import feeds, generations, 
 from airflow_provider_blockread.ledger.store import Ledger
 
 
-def newest_sources(ledger: Ledger, feed: str | None = None) -> list[dict[str, Any]]:
-    """Return the source that each feed, or only this one, has listed last, as JSON, unless it lists none."""
-    newest = newest_listing(listings.c.source.is_not(None))
-    query = select(listings.c.source).join_from(feeds, listings, listings.c.id == newest)
+def newest_sources(ledger: Ledger, feed: str | None = None, *, finished: bool = False) -> list[dict[str, Any]]:
+    """Return the source that each feed, or only this one, has listed last, as JSON, unless it lists none.
+
+    With `finished`, listings that are not finished, or have failed, do not count.
+    """
+    wanted = [listings.c.source.is_not(None)] + ([listings.c.finished_at.is_not(None)] if finished else [])
+    query = select(listings.c.source).join_from(feeds, listings, listings.c.id == newest_listing(*wanted))
     with ledger.reading() as connection:
         return list(connection.scalars(query if feed is None else query.where(feeds.c.name == feed)))
 

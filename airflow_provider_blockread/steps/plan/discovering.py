@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import cast
 
 from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import FileMissingError
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles
+from airflow_provider_blockread.ledger.overview.feed_options import newest_sources
 from airflow_provider_blockread.ledger.windows.selection import late_files
-from airflow_provider_blockread.options import FileList
+from airflow_provider_blockread.options import FileList, FileSource, from_json
 from airflow_provider_blockread.options.parsing.sizes import first_of, plural
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
-from airflow_provider_blockread.storage.listing.roots import bounds_of
+from airflow_provider_blockread.storage.listing.roots import SourceRoots, bounds_of
 from airflow_provider_blockread.storage.listing.upstream import named_files, read_list
 
 _SHOWN = 10  # files that the log names
@@ -93,10 +97,26 @@ def _in_words(request: PlanRequest, reason: str) -> str:
 
 def _found(env: Environment, request: PlanRequest, held: HeldBack) -> Iterable[FileVersion]:
     if request.files is None:
-        return list_files(env.stores, request.source, now_s=env.ledger.now().timestamp(), held=held)
+        now_s = env.ledger.now().timestamp()
+        return list_files(
+            env.stores, request.source, now_s=now_s, held=held, absent=partial(_may_be_empty, env, request)
+        )
     stores = env.stores.within(bounds_of(request.source))
     paths = read_list(stores, request.files) if isinstance(request.files, FileList) else request.files
     return named_files(stores, request.source, paths, held)
+
+
+def _may_be_empty(env: Environment, request: PlanRequest, error: FileMissingError) -> None:
+    """Take a missing root for an empty folder in an object store, where a folder is gone with its last file.
+
+    Raises:
+        FileMissingError: when folders exist by themselves there, or when the feed's last listing had no such root.
+    """
+    listed = newest_sources(env.ledger, request.feed, finished=True)
+    known = {root for source in listed for root in SourceRoots(cast("FileSource", from_json(source))).uris}
+    if error.path not in known or env.stores.has_folders(error.path):
+        raise error
+    env.observer.log(f"feed {request.feed}: the source {error.path} holds no file now")
 
 
 def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:

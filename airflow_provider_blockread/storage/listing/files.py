@@ -44,8 +44,8 @@ def list_files(
         source: roots and which files to take.
         now_s: the current time in seconds since the epoch; files changed less than `min_age` before it wait.
         held: counts the files that are held back, and why.
-        absent: called with the error of each missing root, while the others are listed; without it, the error is
-            raised.
+        absent: called with the error of each missing root, whose `path` is the root, while the others are listed;
+            without it, the error is raised.
 
     Raises:
         FileMissingError: if a root is missing, and `absent` is not given.
@@ -212,4 +212,4 @@ def _absent(uri: str, *, slash: bool) -> FileMissingError:
     )
     if "*" in uri:
         msg += "; a root has no wildcards: name the folder above the first one, and give the rest as pattern"
-    return FileMissingError(msg)
+    return FileMissingError(msg, uri)

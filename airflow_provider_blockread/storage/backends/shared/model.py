@@ -22,6 +22,7 @@ class Store(ABC):
     """
 
     has_tags: bool = False
+    has_folders: bool = True  # otherwise a folder is gone with its last file
 
     @classmethod
     def table_options(cls, options: Mapping[str, Any]) -> dict[str, str] | None:  # noqa: ARG003 - other stores need them

@@ -31,6 +31,7 @@ class ObjectStore(FsspecStore):
     """
 
     renames = False
+    has_folders = False
 
     def names(self, path: str, prefix: str = "") -> Iterator[tuple[str, int]]:
         """Yield the name and size of each file directly in a folder whose name begins with `prefix`."""
