@@ -18,7 +18,7 @@ from airflow_provider_blockread.ledger.windows.generations import as_read_by, la
 from airflow_provider_blockread.ledger.windows.planning import Planner, claim_window, find_window, release_stale_plans
 from airflow_provider_blockread.ledger.windows.progress import windows_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window, unpublished_windows
-from airflow_provider_blockread.options import FrameFunction, GenerationOptions
+from airflow_provider_blockread.options import FrameFunction, GenerationOptions, moment, utc_text
 from airflow_provider_blockread.options.parsing.sizes import first_of, format_bytes, plural
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.spark.frames.types import as_frame
@@ -198,7 +198,7 @@ def _choose_and_freeze(
         late = find_late(env, request)
         if not chosen.ids:
             rest = describe_left_out(request, found, late)
-            message = f"window {key}: nothing new to read{_waiting(env, request.feed)}{rest}"
+            message = f"window {key}: nothing new to read{_when(request)}{_waiting(env, request.feed)}{rest}"
             return _with_counts(_ref(env, request, status="empty", message=message), found, late)
         chosen.check(summary)
         check_table_apart(env, request, options.sink)  # late, since it queries a catalog
@@ -244,6 +244,14 @@ def _choose_and_freeze(
 
 def _with_counts(ref: WindowRef, found: Discovered, late: LateFiles) -> WindowRef:
     return dataclasses.replace(ref, ignored=found.ignored, left_out=left_out(found, late))
+
+
+def _when(request: PlanRequest) -> str:
+    """Return the interval of a window's files, if it has one: those of other times may have just been listed."""
+    if request.interval_ns is None:
+        return ""
+    start, end = (utc_text(moment(bound)) for bound in request.interval_ns)
+    return f" from {start} to {end}"
 
 
 def _waiting(env: Environment, feed: str) -> str:

@@ -80,6 +80,13 @@ def test_an_interval_takes_the_files_whose_paths_name_it(hourly: Feed) -> None:
     assert feed_counts(hourly.pipe.env.ledger, "feed") == {"done": 2, "ignored": 1}
 
 
+def test_an_interval_without_files_is_named(hourly: Feed) -> None:
+    """So that nothing is no riddle where the listing has found files, of other times."""
+    hourly.land(4, "a")
+
+    assert hourly.plan(5).message.endswith(": nothing new to read from 2026-11-21T05:00:00Z to 2026-11-21T06:00:00Z")
+
+
 def test_a_file_without_a_time_fails_the_plan(hourly: Feed) -> None:
     """Where that is asked for, nothing is planned until the pattern fits or the file is excluded."""
     hourly.selection = Selection(select="interval", on_untimed="fail")
