@@ -54,6 +54,20 @@ def test_a_store_that_refused_is_read_once_it_does_not(
         assert [uri for uri, _ in stores.list_names("s3://b/in")] == [f"s3://b/{key}" for key in KEYS]
 
 
+def test_a_store_without_credentials_is_opened_by_a_connection(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where the host has no identity of its own."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    with pytest.raises(SourceError, match=r"no credentials are found .*; name a connection \(conn_id\)"):
+        listed(Stores(), "s3://b/in/")
+
+    with lister(KEYS) as server:
+        assert len(listed(Stores({"s3://b": server.options}), "s3://b/in/")) == 2
+
+
 def test_a_listing_that_fails_again_and_again_goes_on_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """After its tries, and where the store repeats a page: the next listing is whole."""
     monkeypatch.setattr("random.uniform", lambda *_: 0.0)

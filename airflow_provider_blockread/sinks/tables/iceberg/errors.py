@@ -30,7 +30,7 @@ def explained(error: Exception, table: str, access: str) -> BlockReadError | Non
     """
     why = (isinstance(error, OSError) and error.strerror) or type(error).__name__
     fault = fault_of(error)
-    by_service = fault is not None and fault.kind in {"denied", "expired", "refused"}
+    by_service = fault is not None and fault.kind in {"denied", "anonymous", "expired", "refused"}
     if by_service or isinstance(error, (PermissionError, *_REFUSALS)):  # which a retry cannot fix
         return OptionsError(
             f"{table}: the catalog or the store of the table's folder refuses this ({why}); correct {access}, or the"

@@ -15,7 +15,7 @@ from typing import Literal
 from airflow_provider_blockread.errors import BlockReadError, FileMissingError, SourceError, TransientError
 from airflow_provider_blockread.storage.uris import without_secret
 
-Kind = Literal["missing", "denied", "expired", "unaccepted", "archived", "throttled", "refused", "failed"]
+Kind = Literal["missing", "denied", "anonymous", "expired", "unaccepted", "archived", "throttled", "refused", "failed"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -44,10 +44,13 @@ _CODES: dict[Kind, frozenset[str]] = {
 }
 _TYPES: dict[Kind, frozenset[str]] = {
     "missing": _words("SFTPNoSuchFile SFTPNoSuchPath ResourceNotFoundError"),
+    "anonymous": _words(
+        "NoCredentialsError PartialCredentialsError DefaultCredentialsError CredentialUnavailableError"
+        " CredentialRetrievalError"
+    ),
     "denied": _words(
-        "SFTPPermissionDenied PermissionDenied AuthenticationException NoCredentialsError PartialCredentialsError"
-        " DefaultCredentialsError CredentialUnavailableError ClientAuthenticationError HostKeyNotVerifiable"
-        " BadHostKeyException KeyImportError CredentialRetrievalError"
+        "SFTPPermissionDenied PermissionDenied AuthenticationException ClientAuthenticationError HostKeyNotVerifiable"
+        " BadHostKeyException KeyImportError"
     ),
     "unaccepted": _words("RefreshError SSOTokenLoadError UnauthorizedSSOTokenError TokenRetrievalError"),
     "refused": _words(
@@ -135,6 +138,10 @@ def _by_status(status: int) -> Kind | None:
 _NO_PATH = {errno.ENAMETOOLONG, errno.ELOOP}
 #: The errors for faults other than absence and denied access, with the store's word in the message.
 _SAYS: dict[Kind, tuple[type[BlockReadError], str]] = {
+    "anonymous": (
+        SourceError,
+        "no credentials are found ({}); name a connection (conn_id), or give this host an identity, then retry",
+    ),
     "expired": (
         TransientError,  # the next try of a task takes new keys
         "the credentials have expired ({}); try again, with new ones if they are written in the connection",
