@@ -74,7 +74,13 @@ class Cleaning(Confirmed, Sourcing):
     callback=ledger_text,
     help="For --action archive: the folder, in the store of the source.",
 )
-@click.option("--grace", default="7d", show_default=True, help="Only files published at least this long ago.")
+@click.option(
+    "--grace",
+    default="7d",
+    show_default=True,
+    metavar="DURATION",
+    help="Only files published at least this long ago.",
+)
 @click.option("--tag", multiple=True, metavar="KEY=VALUE", help="For --action tag; repeatable.  [blockread=published]")
 @click.option(
     "--restore", metavar="WINDOW", callback=ledger_text, help="Restore the archived files of this window instead."

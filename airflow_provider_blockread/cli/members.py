@@ -73,7 +73,9 @@ def cat_member(merged: str, name: str) -> None:
     ]
     found = [one for one in found if one[2].file == name] or found  # a whole name may be the end of another one
     if len({member.file for *_, member in found}) != 1:
-        msg = f"{merged} holds {len(found)} files named {name!r}; choose one that `blockread members list` names"
+        msg = (
+            f"{merged} holds {len(found) or 'no'} files named {name!r}; choose one that `blockread members list` names"
+        )
         raise SourceError(msg, merged)
     uri, number, member = found[0]
     if len(found) > 1:
@@ -264,6 +266,6 @@ def _write(target: Path, path: str, member: Member, content: bytes) -> None:
         elif place.is_symlink() or not place.is_file() or place.read_bytes() != content:
             raise FileExistsError(place)
     except OSError as error:
-        why = "something is there" if isinstance(error, FileExistsError) else error.strerror
+        why = "something else is there" if isinstance(error, FileExistsError) else error.strerror
         msg = f"{place} cannot be written ({why}); choose an empty folder on a disk with room"
         raise SourceError(msg) from error

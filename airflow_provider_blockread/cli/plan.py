@@ -120,7 +120,7 @@ def _windows(shown: Preview) -> dict[str, object]:
     """Return the state of the window with this key, and of windows that a run would finish first."""
     facts: dict[str, object] = {}
     if shown.existing is not None and shown.existing.state == "open":
-        replayed = f"is {shown.progress} and would be replayed, not planned again"
+        replayed = f"is {shown.progress} and would be resumed or read again, not planned"
         facts["window"] = f"{shown.existing.id} already has this key, {replayed}"
     if shown.existing is not None and shown.existing.state == "abandoned":
         facts["window"] = (
@@ -153,4 +153,4 @@ def _of_size(limits: GroupLimits) -> str:
         return ", one block a file"
     if isinstance(limits.block_size, AutoSize):
         return f", of sizes that let {limits.block_size.readers:,} readers share a file"
-    return f" of {format_bytes(limits.block_size)}"
+    return f", of at most {format_bytes(limits.block_size)}"

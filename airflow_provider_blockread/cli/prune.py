@@ -14,8 +14,16 @@ from airflow_provider_blockread.steps.upkeep.pruning import prune as prune_windo
 
 
 @click.command()
-@click.option("--older-than", default="90d", show_default=True, help="Windows published or abandoned before that.")
-@click.option("--keep", default=100, show_default=True, help="Keep the newest N published windows of each feed.")
+@click.option(
+    "--older-than",
+    default="90d",
+    show_default=True,
+    metavar="DURATION",
+    help="Only windows published or abandoned longer ago than this.",
+)
+@click.option(
+    "--keep", default=100, show_default=True, metavar="N", help="Keep the newest N published windows of each feed."
+)
 @any_feed_option
 @click.option("--keep-manifests", is_flag=True, help="Keep the manifests of pruned windows, for rebuilds.")
 @confirmed_options
@@ -27,7 +35,7 @@ def prune(
     keep_manifests: bool,
     **options: Any,  # noqa: ANN401 - those of `Confirmed`
 ) -> None:
-    """Drop the detail of old windows and clear the work area. Keeps published output, and takes no file twice."""
+    """Remove the details of old windows and clear the work area. Published output stays, and no file is taken twice."""
     given = Confirmed(**options)
     env = open_environment(given.state, quiet=given.as_json)
     request = PruneRequest(older_than=parse_age(older_than), keep=keep, feed=feed, keep_manifests=keep_manifests)

@@ -23,7 +23,7 @@ from airflow_provider_blockread.storage.stores import Stores
 @click.command()
 @click.argument("file")
 @format_options
-@click.option("--block-size", default="64MiB", show_default=True)
+@click.option("--block-size", default="64MiB", show_default=True, metavar="SIZE", help="Bytes of a block.")
 def records(file: str, format_name: str, format_option: tuple[str, ...], schema: str | None, block_size: str) -> None:
     """Print the records of FILE as JSON lines, block by block: block, start, end, offset, record (or record_b64)."""
     option = make_format_option(format_name, format_option, schema)

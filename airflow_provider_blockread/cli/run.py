@@ -73,7 +73,7 @@ class RunOptions(Pipeline, ReadOptions, WindowRun):
 @click.option("--dataframe-function", metavar="MODULE:NAME", help="A function DataFrame -> DataFrame.")
 @click.option("--sql", metavar="QUERY", help='A query of Spark SQL, as "SELECT ... FROM records WHERE ...".')
 @choice("--scope", ["window", "group"], "What a DataFrame function or query gets at once.")
-@choice("--on-bad-record", ["fail", "quarantine", "drop"])
+@choice("--on-bad-record", ["fail", "quarantine", "drop"], "What happens if a record is bad.")
 @gone_options
 @click.option(
     "--policy", multiple=True, metavar="KEY=VALUE", help="Another policy, such as max_record_bytes=1000; repeatable."

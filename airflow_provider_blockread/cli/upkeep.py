@@ -58,7 +58,7 @@ class Confirmed:
         except click.Abort:  # the input has ended
             answers = sys.stdin.isatty()
         if not answers:
-            say("nobody was there to answer: give --yes to go on without a question", err=True)
+            say("no answer could be read; repeat the command with --yes, which does not ask", err=True)
         raise click.Abort
 
     def carry_out(self, intent: Intent, act: Callable[[], Any]) -> None:

@@ -167,7 +167,7 @@ def excluded_by_policy(
     for path, why in found.items():
         for behind in windows_behind(env.ledger, window.id, path):  # they cannot be published without it
             _exclude(env, get_window(env.ledger, behind), {path: why}, failed.who)
-            env.observer.warn(f"{path} is excluded from window {behind} too, which continues behind this part of it")
+            env.observer.warn(f"{path} is excluded from window {behind} too, which continues after this part of it")
     _exclude(env, window, found, failed.who)
     _tell(env, window, found)
     return True

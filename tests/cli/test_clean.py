@@ -47,7 +47,7 @@ def test_cleaning_is_shown_before_it_is_done(published: Place) -> None:
     assert "clean: nothing to do" in published.call(*_clean(published), "--yes").output
 
     back = ["clean", "--restore", "old", "--feed", "feed"]
-    assert "2 archived files to be put back" in published.call(*back, "--dry-run").stdout
+    assert "2 archived files to be restored" in published.call(*back, "--dry-run").stdout
     assert (published.call(*back).exit_code, _left(published.source)) == (1, 0)
     restored = published.json(*back, "--yes")
     assert (restored["files"], restored["away"], _left(published.source)) == (2, 0, 2)

@@ -30,7 +30,7 @@ def test_pruning_is_shown_before_it_is_done(windows: Place) -> None:
     """A dry run and an unanswered call change nothing; `--yes` prunes once."""
     preview = windows.json(*OLD, "--dry-run")
     assert (preview["action"], preview["pruned"], preview["files"], preview["listings"]) == ("prune", 1, 2, 1)
-    assert "its detail goes; of 2 files only the identity stays" in windows.call(*OLD, "--dry-run").stdout
+    assert "its details are removed; the identities of 2 files stay" in windows.call(*OLD, "--dry-run").stdout
     assert windows.call(*OLD).exit_code == 1
 
     assert windows.json(*OLD, "--yes") == {"windows": 1, "files": 2, "leftovers": 0, "listings": 1}
@@ -95,7 +95,7 @@ def test_files_that_have_gone_back_are_not_counted(windows: Place) -> None:
 
     assert (preview["pruned"], preview["files"]) == (done["windows"], done["files"]) == (2, 2)
     assert [window["what"] for window in preview["windows"] if window["key"] == "new"] == [
-        "its detail goes; of 0 files only the identity stays"
+        "its details are removed; the identities of 0 files stay"
     ]
 
 

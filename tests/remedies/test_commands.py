@@ -80,7 +80,7 @@ def test_windows_to_read_again(logs: Pipe, desk: Desk, command: list[str], named
 def test_a_window_and_a_range(logs: Pipe, desk: Desk, bound: tuple[str, str]) -> None:
     """Each is given without the other, as the message says, and the window is read again."""
     logs.run()
-    message = "a range is one of a feed's windows: give it without a window"
+    message = "--since, --until, --from and --to go with a feed alone"
     assert message in desk.refused("windows", "rebuild", "w", *bound)
     assert message in desk.refused("reprocess", "--window", "w", "--feed", "feed", *bound)
     desk.done("windows", "rebuild", "w")

@@ -212,7 +212,7 @@ def test_a_pruned_window_that_keeps_its_manifest(two: Pipe, desk: Desk) -> None:
 def test_files_of_a_pruned_window_do_not_go_back(two: Pipe, desk: Desk, *, again: bool) -> None:
     """They stay excluded, and another feed name reads them."""
     two.run()
-    promise = "(--files pending gives it back)"
+    promise = "(--files pending returns them to the feed)"
     assert promise in desk.done("windows", "undo", "w", "--dry-run")
     desk.done("prune", "--older-than", "1h", "--keep", "0", *(["--keep-manifests"] if again else []))
     if again:

@@ -195,10 +195,12 @@ pipeline_options = option_group(
     click.option(
         "--target-minutes",
         type=click.FloatRange(min=0, max=_YEAR_MINUTES, min_open=True),
-        help="Choose the number of such tasks, so that reading the window takes no longer.",
+        help="Choose the number of Spark tasks so that reading the window takes no longer.",
     ),
-    click.option("--min-readers", type=COUNT, default=1, help="Least tasks for --target-minutes."),
-    click.option("--block-size", default="64MiB", show_default=True, help="Bytes, or auto: chosen for each file."),
+    click.option("--min-readers", type=COUNT, default=1, help="Fewest tasks that --target-minutes chooses."),
+    click.option(
+        "--block-size", default="64MiB", show_default=True, help="Bytes of a block, or auto: chosen for each file."
+    ),
     state_option,
     name_option,
     limit_options,
@@ -211,14 +213,28 @@ pipeline_options = option_group(
 compression_option = click.option("--compression", help="Codec of the files that are written; default: the sink's.")
 
 #: What happens to files that are gone or changed.
-gone_options = option_group(choice("--on-changed", ["fail", "exclude"]), choice("--on-missing", ["fail", "exclude"]))
+gone_options = option_group(
+    choice("--on-changed", ["fail", "exclude"], "What happens if a planned file has another version."),
+    choice("--on-missing", ["fail", "exclude"], "What happens if a planned file is gone."),
+)
 
 
 def sink_options(names: Iterable[str]) -> Callable[[C], C]:
     """Return a decorator that adds the options of where to write; `names` are the sinks that the command has."""
     return option_group(
-        click.option("--sink-option", multiple=True, metavar="KEY=VALUE", help="Repeatable."),
-        click.option("--sink", default="parquet", show_default=True, type=click.Choice(sorted(names))),
+        click.option(
+            "--sink-option",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="An option of the sink, such as row_group_bytes=1000000; repeatable.",
+        ),
+        click.option(
+            "--sink",
+            default="parquet",
+            show_default=True,
+            type=click.Choice(sorted(names)),
+            help="What is written.",
+        ),
         click.option(
             "--output", required=True, metavar="DIR", callback=ledger_text, help="Directory to publish into, or table."
         ),

@@ -92,11 +92,11 @@ limit_options = option_group(
 
 #: The other options of `Selecting`.
 selecting_options = option_group(
-    _words("on_untimed", "Files without a time, where one is needed."),
-    _words("on_modified", "New versions of files already taken."),
+    _words("on_untimed", "What happens to files without a time, where one is needed."),
+    _words("on_modified", "What happens to new versions of files that were taken."),
     click.option("--max-age", metavar="DURATION", help="Leave out files older than this, such as 36h or 7d."),
     click.option("--start-from", metavar="TIME", help="Leave out files older than this time."),
-    _words("late", "Files that arrive after their interval was planned."),
+    _words("late", "When files are taken that arrive after their interval was planned."),
     _words("order", "Which files a window takes first."),
     click.option(
         "--interval",

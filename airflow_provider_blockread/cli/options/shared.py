@@ -90,7 +90,7 @@ def feed_option(text: str) -> Callable[[C], C]:
 
 
 #: The feed of a SOURCE.
-name_option = feed_option("Name of the feed; default: the only source.")
+name_option = feed_option("Name of the feed. Default: the URI of SOURCE, if there is only one.")
 #: The feed of windows.
 any_feed_option = feed_option("Only windows of this feed.")
 #: The feed of a WINDOW.
@@ -109,8 +109,21 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 #: `--format`, `--format-option` and `--schema`.
 format_options = option_group(
     click.option("--schema", help='Columns of csv or JSON, such as "id long, ts timestamp, msg string".'),
-    click.option("--format-option", "format_option", multiple=True, metavar="KEY=VALUE", help="Repeatable."),
-    click.option("--format", "format_name", default="lines", show_default=True, type=click.Choice(sorted(FORMATS))),
+    click.option(
+        "--format-option",
+        "format_option",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="An option of the format, such as header=true; repeatable.",
+    ),
+    click.option(
+        "--format",
+        "format_name",
+        default="lines",
+        show_default=True,
+        type=click.Choice(sorted(FORMATS)),
+        help="How bytes become records.",
+    ),
 )
 
 

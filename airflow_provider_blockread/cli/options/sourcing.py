@@ -84,7 +84,11 @@ sourcing_options = option_group(
     choice("--follow-links", ["inside", "anywhere"], "Where links may lead: inside SOURCE, or anywhere."),
     click.option("--time-zone", default="UTC", show_default=True, metavar="ZONE", help="The zone of times in paths."),
     click.option("--time-pattern", metavar="TEXT", help="The time in a path, such as dt=%Y-%m-%d/hr=%H."),
-    click.option("--done-marker", metavar="NAME", help="Take files once it exists: {name}.done, or _SUCCESS."),
+    click.option(
+        "--done-marker",
+        metavar="NAME",
+        help="Take a file once this file exists beside it, such as {name}.done, or _SUCCESS for a whole folder.",
+    ),
     click.option("--max-size", metavar="SIZE", help="Leave out larger files, such as 10GiB."),
     click.option("--min-size", metavar="SIZE", help="Leave out smaller files, such as 1B."),
     click.option(
@@ -101,6 +105,6 @@ sourcing_options = option_group(
         default=("**",),
         show_default=True,
         metavar="PATTERN",
-        help="Glob below the source, ** spans folders; or re: and a regular expression. Repeatable.",
+        help="Glob on the path below the source, where ** spans folders; or re: and a regular expression. Repeatable.",
     ),
 )

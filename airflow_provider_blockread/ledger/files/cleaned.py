@@ -77,8 +77,8 @@ def describe_away(window_id: str, away: Sequence[AwayFile], count: int) -> str:
     more = " and more" if count > SHOWN else ""
     return (
         f"window {window_id}: {count:,} of its files were cleaned from the source, and it cannot be read again without"
-        f" them: {named}{more}. Bring them back as they were (`blockread clean --restore {window_id}` does it with"
-        " archived ones, others come from a backup), then repeat this; nothing was changed"
+        f" them: {named}{more}. Restore them unchanged (archived ones by `blockread clean --restore {window_id}`,"
+        " others from a backup), then repeat this; nothing was changed"
     )
 
 

@@ -95,7 +95,7 @@ class MembersFormat(BaseFormat):
             yield self._chunk(source, index, low, high)
             low = high
         if source.read(index.size, index.size + 1) or source.size != index.size:
-            raise damaged(source.name, f"it goes on behind the {index.size} bytes of its index")
+            raise damaged(source.name, f"it continues after the {index.size} bytes of its index")
 
     def _chunk(self, source: ByteSource, index: Index, low: int, high: int) -> MemberChunk:
         first, last = int(index.starts[low]), int(index.nexts[high - 1])

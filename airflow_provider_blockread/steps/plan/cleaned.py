@@ -79,9 +79,9 @@ def require_sources(
 def propose_restoring(env: Environment, window: Window) -> Intent:
     """Return what `restore_files` would do, without changing anything or checking any file."""
     kept = Counter(file.target is not None for page in _pages(env, window.id) for file in page)
-    what = f"{plural(kept[True], 'archived file')} to be put back, where nothing else is in the place now"
+    what = f"{plural(kept[True], 'archived file')} to be restored, unless another file is in the place"
     if kept[False]:
-        what += f"; {plural(kept[False], 'deleted file')} to be put back by hand"
+        what += f"; {plural(kept[False], 'deleted file')} to be restored by hand"
     if not kept:
         what = "none of its files was archived or deleted"
     return Intent(action="restore", windows=(window_intent(window, what, does=bool(kept)),))
@@ -100,7 +100,7 @@ def restore_files(env: Environment, window: Window) -> Restored:
         if back:
             mark_back(env.ledger, back)
     done = Restored(window=window.id, files=restored, away=count_away(env.ledger, window.id))
-    env.observer.log(f"window {window.id}: {plural(done.files, 'file')} back in place, {done.away:,} still missing")
+    env.observer.log(f"window {window.id}: {plural(done.files, 'file')} restored, {done.away:,} still missing")
     return done
 
 
@@ -136,7 +136,7 @@ def _put_back(env: Environment, window: Window, file: AwayFile, target: str) -> 
         msg = (
             f"{file.path} cannot be restored from {target} as the same version, since its store gives every copy a new"
             " version; to read the window again, copy all its archived files there by hand and use"
-            f" `blockread reprocess --window {window.id}`, which reads the newer versions in the place of the old ones"
+            f" `blockread reprocess --window {window.id}`, which reads the newer versions instead"
         )
         raise SourceError(msg, file.path)
 

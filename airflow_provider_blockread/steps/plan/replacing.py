@@ -53,7 +53,10 @@ def correction_intent(env: Environment, window: Window, mine: Generation | None,
         return window_intent(window, what, does=False)
     chosen = choose(env, window, latest, files)
     if not chosen.newer:
-        what = "left alone, since it is not published and no selected file has changed: finish it"
+        what = (
+            "left alone, since it is not published and no selected file has changed: clear its run, or repeat"
+            " `blockread run`, to finish it"
+        )
         return window_intent(window, what, does=False)
     what = f"{describe_groups(window, chosen)}, as generation {latest.number + 1}, and the window is published"
     running = [g for g in list_groups(env.ledger, window.id, latest.number) if g.state == "running"]
@@ -69,7 +72,7 @@ def describe_groups(window: Window, chosen: Chosen | None) -> str:
     what = f"{len(chosen.again):,} of {groups} read again for {plural(chosen.files, 'file')}"
     if chosen.lost:
         what += f", {len(chosen.lost):,} of them since they have no output files to take over"
-    return what + (f"; of {len(chosen.newer):,} of them {describe_newer(chosen.newer)}" if chosen.newer else "")
+    return what + (f" ({describe_newer(chosen.newer)})" if chosen.newer else "")
 
 
 def foreseen_failures(env: Environment, window: Window, chosen: Chosen) -> Iterator[str]:
@@ -84,8 +87,9 @@ def foreseen_failures(env: Environment, window: Window, chosen: Chosen) -> Itera
 
 
 def describe_newer(newer: Sequence[NewerVersion]) -> str:
-    """Return the first of the newer versions, with sizes and times."""
-    return f"a newer version in the place of the old one: {first_of(map(_describe, newer), _SHOWN, between='; ')}"
+    """Return how many newer versions are read, and the first of them with sizes and times."""
+    found = plural(len(newer), "newer version")
+    return f"{found} in place of the planned: {first_of(map(_describe, newer), _SHOWN, between='; ')}"
 
 
 def plan_newer(env: Environment, window: Window, shown: Generation, newer: Sequence[NewerVersion]) -> NewerPlan:

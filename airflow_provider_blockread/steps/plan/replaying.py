@@ -23,7 +23,6 @@ from airflow_provider_blockread.ledger.windows.parts import giving_up_parts
 from airflow_provider_blockread.ledger.windows.progress import require_idle
 from airflow_provider_blockread.ledger.windows.selection import window_files
 from airflow_provider_blockread.options import GenerationOptions
-from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.excluding import exclude
 from airflow_provider_blockread.steps.journal import Journal, undo_incomplete
@@ -86,7 +85,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     message = f" to {rule} it" if verified else ""
     if newer:
         started = _start_corrected(env, window, latest, newer, asked, keeps=not changed)
-        message = f" and reads {plural(newer.files, 'file')} in {describe_newer(newer.newer)}"
+        message = f" and reads {describe_newer(newer.newer)}"
     elif publishing:
         started = replace_lost(env.ledger, latest, asked)
     else:

@@ -101,8 +101,10 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
     if request.feed is not None:
         require_feed(env.ledger, request.feed)
     found = prunable(env.ledger, request.bound(env), limit=_SHOWN)
-    only = "of {} only the identity stays"
-    intents = [window_intent(w, f"its detail goes; {only.format(plural(w.files, 'file'))}") for w in found.first]
+    intents = [
+        window_intent(w, f"its details are removed; the identities of {plural(w.files, 'file')} stay")
+        for w in found.first
+    ]
     old = {window.id for window in found.first} if found.windows <= _SHOWN else None
     unreached, leftovers = _Unreached(), 0
     for window in settled_windows(env.ledger, request.feed):

@@ -84,7 +84,7 @@ class WindowRange:
         if self.window is not None and not is_range:
             return [get_window(env.ledger, self.window, self.feed)]
         if self.feed is None or self.window is not None:
-            msg = "name a window, or a feed with --feed; a range is one of a feed's windows: give it without a window"
+            msg = "name a window, or a feed with --feed; --since, --until, --from and --to go with a feed alone"
             raise OptionsError(msg)
         return [window for window in windows_in_order(env.ledger, self.feed) if self._holds(window)]
 
@@ -164,10 +164,14 @@ def rebuild(env: Environment, asked: RebuildRequest, runner: WindowRunner) -> li
         except BlockReadError as error:
             before, left = [found.window for found in done], [found.id for found in todo[len(done) + 1 :]]
             why = str(error).replace("\n", " | ")
+            others = (
+                f" (done before it: {first_of(before, _NAMED) or 'none'}; left: {first_of(left, _NAMED) or 'none'})"
+                if before or left
+                else ""
+            )
             msg = (
-                f"{asked.action} of window {window.id} {window.key!r} failed: {why}; done before it:"
-                f" {first_of(before, _NAMED) or 'none'}; left: {first_of(left, _NAMED) or 'none'}. Fix the cause and"
-                " repeat the command: it continues from this window"
+                f"{asked.action} of window {window.id} {window.key!r} failed{others}: {why}. Fix the cause and repeat"
+                " the command: it continues from this window"
             )
             raise type(error)(msg) from error
     finish_request(env.ledger, request)

@@ -40,10 +40,10 @@ from airflow_provider_blockread.steps.plan.cleaned import require_sources
 
 _FATES = {
     "pending": ("goes", "go", "back to pending, to be read and published by a later window of the feed"),
-    "excluded": ("stays", "stay", "excluded, and no later window reads what is"),
+    "excluded": ("becomes", "become", "excluded, and no later window reads {}"),
 }
 _GIVEN_UP = ("reading", "proven", "failed", "superseded")  # states of a rebuild that can be given up, or was
-_KEY = "Its key stays taken: a run that plans it again is skipped."
+_KEY = "Its key stays in use: a run that plans it again is skipped."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
     what = f"now {window_progress(env.ledger, window.id).dated}; {_files(env, window, 'pending')}"
     done = sum(group.state == "done" for group in groups)
     if done:
-        what += f"; {done:,} of {plural(len(groups), 'group')} {'was' if done == 1 else 'were'} read already: discarded"
+        what += f"; the results of {done:,} of {plural(len(groups), 'group')} are discarded"
     running = [group for group in groups if group.state == "running"]
     now = env.ledger.now()
     notes = [f"Group {g.ref.group}, {group_progress(g, now).dated} by {g.owner}, is fenced." for g in running]
@@ -185,7 +185,7 @@ def _stays_excluded(env: Environment, window: Window, files: str | None) -> tupl
     """Return warnings about parts that are given back although later parts of the same files stay excluded."""
     return tuple(
         f"What window {window.id} read behind a part in window {before} stays excluded with that part;"
-        f" `blockread windows undo {before} --files pending` gives both back."
+        f" `blockread windows undo {before} --files pending` returns both to the feed."
         for before in (excluded_before(env.ledger, window.id) if files == "pending" else ())
     )
 
@@ -201,11 +201,13 @@ def can_go_back(env: Environment, window: Window) -> bool:
 
 def _files(env: Environment, window: Window, fate: str) -> str:
     if window.pruned_at is not None:
-        return f"of its {plural(window.files, 'file')} only the identity is left, and no later window reads them"
+        return f"no later window reads its {plural(window.files, 'file')}, since their details were pruned"
     it, they, then = _FATES[fate]
-    verb = it if window.files == 1 else they
-    returns = " (--files pending gives it back)" if fate == "excluded" and can_go_back(env, window) else ""
-    return f"its {plural(window.files, 'file')} ({format_bytes(window.bytes)}) {verb} {then}{returns}"
+    verb, them = (it, "it") if window.files == 1 else (they, "them")
+    returns = (
+        f" (--files pending returns {them} to the feed)" if fate == "excluded" and can_go_back(env, window) else ""
+    )
+    return f"its {plural(window.files, 'file')} ({format_bytes(window.bytes)}) {verb} {then.format(them)}{returns}"
 
 
 def _continued(env: Environment, action: str, window: Window, held: Withdrawal, files: str | None = None) -> Intent:
@@ -213,7 +215,7 @@ def _continued(env: Environment, action: str, window: Window, held: Withdrawal, 
     notes: tuple[str, ...] = ()
     if held.finished_at is None:
         fate = _files(env, window, files or held.files)
-        what = f"abandoned by {held.who}, but not to its end: the rest is done now, and {fate}"
+        what = f"{held.who} began to withdraw it, and did not finish: the rest is done now, and {fate}"
     elif files == "pending" and held.files == "excluded":
         what = f"{_files(env, window, 'pending')}; until now excluded"
         notes = _stays_excluded(env, window, files)

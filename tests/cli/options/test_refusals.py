@@ -122,5 +122,5 @@ def test_a_question_without_an_answer(place: Place, output: list[str], stdin: st
     command = shlex.join([sys.executable, "-c", code, "windows", "undo", "monday", *place.state])
     done = subprocess.run(["bash", "-c", command + stdin], capture_output=True, text=True, timeout=240, check=False)
 
-    assert ("nobody was there to answer: give --yes" in done.stderr) == says
+    assert ("no answer could be read; repeat the command with --yes" in done.stderr) == says
     assert (done.returncode, done.stderr[-9:]) == (1, "Aborted!\n")

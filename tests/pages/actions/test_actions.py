@@ -123,7 +123,7 @@ def test_a_token_is_for_one_person_and_for_what_was_shown(pipe: Pipe) -> None:
     refused.append(client.post(path, data=form, headers=OWN))
 
     assert [answer.status_code for answer in refused] == [409] * 4
-    assert "1 of 1 group was read already" in refused[-1].text
+    assert "the results of 1 of 1 group are discarded" in refused[-1].text
     assert find_withdrawal(pipe.env.ledger, window) is None
 
 

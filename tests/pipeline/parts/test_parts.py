@@ -191,7 +191,7 @@ def test_a_part_given_back_behind_an_excluded_one(here: Pipe) -> None:
     two, three = (get_window(here.env.ledger, key, "feed") for key in "23")
     undo(here.env, three, who="me")
     undo(here.env, two, who="me")
-    message = f"`blockread windows undo {two.id} --files pending` gives both back"
+    message = f"`blockread windows undo {two.id} --files pending` returns both to the feed"
     assert any(message in note for note in propose_undoing(here.env, three, files="pending").notes)
     assert undo(here.env, three, files="pending", who="me").files == 0
     assert any(message in warning for warning in here.warnings)

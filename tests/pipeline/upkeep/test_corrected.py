@@ -32,7 +32,7 @@ def test_a_retry_is_strict_and_a_clear_reads_the_corrected_file(here: Pipe) -> N
 
     ref = here.plan(clear_number=1)
     assert (ref.generation, states(here)) == (2, [(6, "replaced", True), (9, "planned", True)])
-    assert "was cleared: generation 2 starts and reads 1 file in a newer version in the place of" in ref.message
+    assert "was cleared: generation 2 starts and reads 1 newer version in place of the planned" in ref.message
     assert f"{here.uri('b.txt')} (9 B, of 20" in ref.message
     outcomes = here.read(ref)
     done = here.commit(ref)
@@ -285,7 +285,7 @@ def test_reprocess_names_an_unpublished_window(here: Pipe) -> None:
     fail(here)
     asked = RebuildRequest(range=WindowRange(window="w", feed="feed"), files=FileChoice(path="b.*"))
     (intent,) = propose_rebuild(here.env, asked).windows
-    assert intent.what.startswith("1 of 3 groups read again for 1 file; of 1 of them a newer version in the place")
+    assert intent.what.startswith("1 of 3 groups read again for 1 file (1 newer version in place of the planned")
     assert intent.what.endswith("as generation 2, and the window is published")
     assert (reprocess(here, "b.*"), here.values(), states(here)) == ([2], NEW, ONCE)
     assert here.plan("next").status == "empty"

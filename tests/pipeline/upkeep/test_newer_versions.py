@@ -48,7 +48,7 @@ def test_the_newer_version_is_read_in_the_place_of_the_old_one(here: Pipe) -> No
     (done,) = carry_out(here, _B)
 
     uri = here.uri("b.txt")
-    assert "1 of 3 groups read again for 1 file; of 1 of them a newer version in the place of the old" in what
+    assert "1 of 3 groups read again for 1 file (1 newer version in place of the planned" in what
     assert f"{uri} (9 B, of 20" in what
     assert (done.generation, done.records, done.files, here.values()) == (2, 7, 3, NEW)
     assert len(list(here.work.glob("**/g2/*"))) == 1

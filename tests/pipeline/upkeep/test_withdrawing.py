@@ -44,7 +44,7 @@ def test_a_dry_run_of_undo_refuses_what_undo_refuses(here: Pipe) -> None:
     here.pass_seconds(86_400)
     prune(here.env, PruneRequest(older_than=0, keep=0))
     (line, _) = propose_undoing(here.env, _window(here, "pruned")).lines()
-    assert line.endswith("; of its 2 files only the identity is left, and no later window reads them")
+    assert line.endswith("; no later window reads its 2 files, since their details were pruned")
     for _ in range(2):
         with pytest.raises(PrunedError, match="cannot go back"):
             propose_undoing(here.env, _window(here, "pruned"), files="pending")
@@ -61,7 +61,7 @@ def test_abandoned_files_are_read_by_the_next_window(here: Pipe) -> None:
     published = here.run("next")
 
     assert "its 2 files (12 B) go back to pending" in intent.windows[0].what
-    assert "1 of 2 groups was read already" in intent.windows[0].what
+    assert "the results of 1 of 2 groups are discarded" in intent.windows[0].what
     assert (done.files, done.removed, done.files_are) == (2, 0, "pending")
     assert (published.records, here.values()) == (4, _ALL)
     assert here.plan("lost").status == "skipped"
@@ -171,7 +171,7 @@ def test_undo_that_died_goes_on(here: Pipe, step: str, files: str) -> None:
     assert held.finished_at is None
     if step != "finish_withdrawal":
         assert feed_counts(here.env.ledger, here.feed) == {"done": 2}
-    assert "not to its end: the rest is done now" in propose_undoing(here.env, _window(here)).windows[0].what
+    assert "did not finish: the rest is done now" in propose_undoing(here.env, _window(here)).windows[0].what
 
     undo(here.env, _window(here), who="me")
     assert here.values() == []

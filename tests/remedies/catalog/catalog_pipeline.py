@@ -257,7 +257,7 @@ CATALOG: list[Entry] = [
     Remedy("steps/read/checking.py", "result file", "tests/pipeline/read/test_bad_state.py::test_foreign_result"),
     Remedy("steps/read/checking.py", "set scope='group'", f"{_FRAMES}::test_a_window_in_several_groups"),
     Remedy("steps/upkeep/rebuilding.py", "name a window", f"{_HERE}/test_commands.py::test_windows_to_read_again"),
-    Remedy("steps/upkeep/rebuilding.py", "failed: {}", f"{_HERE}/test_commands.py::test_a_rebuild_that_fails_goes_on"),
+    Remedy("steps/upkeep/rebuilding.py", "Fix the", f"{_HERE}/test_commands.py::test_a_rebuild_that_fails_goes_on"),
     Remedy(
         "steps/plan/replacing.py", "parts of two versions", f"{_HERE}/test_newer.py::test_a_newer_version_of_a_part"
     ),
