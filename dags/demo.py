@@ -56,7 +56,7 @@ def main() -> int:
     if options.only_files:
         return 0
     settle(folder)
-    console.print("Running the DAG blockread_demo with Airflow and Spark (the whole story: demo.log in .demo/) ...")
+    console.print(f"Running the DAG blockread_demo with Airflow and Spark; their log is {folder / 'demo.log'} ...")
     started = time.monotonic()
     with (folder / "demo.log").open("ab", buffering=0) as log, noise_to(log):
         outcomes = run_dag(TaskLogs(folder / "airflow" / "logs", log))
