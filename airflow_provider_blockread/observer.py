@@ -11,7 +11,7 @@ from dataclasses import astuple, dataclass, field
 from operator import add
 
 from airflow_provider_blockread.errors import printable
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 
 #: Seconds between two progress lines in a log, or on a terminal.
 LOG_S = 15.0
@@ -59,7 +59,7 @@ class Progress:
             done = f"about {format_bytes(self.size * self.done / self.total)} of {format_bytes(self.size)}"
         bad = f", {found.bad_records:,} bad" if found.bad_records else ""
         failed = f", {self.failed:,} attempts failed" if self.failed else ""
-        return f"{self.what} {self.done:,} of {self.total:,} tasks, {done}{bad}{failed}"
+        return f"{self.what} {self.done:,} of {plural(self.total, 'task')}, {done}{bad}{failed}"
 
 
 class Observer:

@@ -130,13 +130,13 @@ def rebuild_windows(**options: Any) -> None:  # noqa: ANN401 - click passes ever
 
 @click.command("reprocess")
 @click.option("--window", metavar="WINDOW", callback=ledger_text, help="Only this window, an id or a key.")
-@click.option("--path", metavar="GLOB", help="Files whose URI matches; without a leading slash at any depth.")
+@click.option("--path", metavar="GLOB", help="Only files whose URI matches; without a leading slash, at any depth.")
 @click.option(
     "--status",
     default="done",
     show_default=True,
     type=click.Choice(FILE_STATUSES),
-    help="Only files with bad records, or with bad records in quarantine.",
+    help="Any file that was read, only files with bad records, or only those with bad records in quarantine.",
 )
 @range_options
 def reprocess(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 import click
@@ -33,6 +34,7 @@ from airflow_provider_blockread.ledger.model import Generation, Window, Withdraw
 from airflow_provider_blockread.ledger.overview.runs import viewed_groups
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, list_windows
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
+from airflow_provider_blockread.ledger.windows.exclusions import list_exclusions
 from airflow_provider_blockread.ledger.windows.generations import (
     FINISHED,
     as_read_by,
@@ -52,6 +54,7 @@ from airflow_provider_blockread.steps.upkeep.handing_over import require_publish
 from airflow_provider_blockread.steps.upkeep.withdrawing import can_go_back
 
 window_argument = click.argument("window", callback=ledger_text)
+_SHOWN = 100  # excluded files that are named
 _PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose sums are complete
 
 
@@ -103,7 +106,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
         facts["withdrawn"] = _withdrawn(env, found, withdrawal)
     if summary.generation is not None:
         options = GenerationOptions.from_json(summary.generation.options)
-        facts["inferred_schema"] = inferred_schema(env, found, options)
+        facts |= {"output": options.sink.place, "inferred_schema": inferred_schema(env, found, options)}
     groups = viewed_groups(env.ledger, summary)
     rows: list[dict[str, object]] = [
         {
@@ -118,21 +121,24 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
         for group in groups
     ]
     read_in_parts = list_parts(env.ledger, found.id)
+    excluded = _excluded(env, summary)
     if as_json:
         states = (group_progress(group, env.ledger.now()).to_json() for group in groups)
         listed = [row | state for row, state in zip(rows, states, strict=True)]
-        print_json(facts | {"group_list": listed, "parts": [part._asdict() for part in read_in_parts]})
+        parts = [part._asdict() for part in read_in_parts]
+        print_json(facts | {"group_list": listed, "parts": parts, "excluded_files": excluded})
         return
     print_facts(_shown(facts | {"state": _state(summary), "newer": None}))  # the note describes `newer`
     for part in read_in_parts:
         say(f"reads only bytes {part.start:,} to {part.end:,} of {part.path or 'a file whose row is pruned'}")
+    for file in excluded:
+        say("{path} is excluded ({reason}, by {who})".format(**file))
     if rows:
         say()
         print_table(list(rows[0])[:-1], [list(row.values())[:-1] for row in rows])
-    for row in rows:
-        if row["error"]:
-            say()
-            say_lines(f"{row['group']}\n{row['error']}")
+    for row in filter(itemgetter("error"), rows):
+        say()
+        say_lines(f"{row['group']}\n{row['error']}")
 
 
 @click.command()
@@ -167,6 +173,14 @@ def verify(
         print_json(done.to_json())
     else:
         say(f"window {done.window} is verified: {plural(done.records, 'record')}, {format_bytes(done.bytes)}")
+
+
+def _excluded(env: Environment, summary: WindowRow) -> list[dict[str, str]]:
+    """Return the first files that the newest generation leaves out, with reasons."""
+    if summary.generation is None:
+        return []
+    found = list_exclusions(env.ledger, summary.window.id, summary.generation.number, limit=_SHOWN)
+    return [{"path": out.path, "reason": out.reason, "who": out.who} for out in found]
 
 
 def _summary(summary: WindowRow) -> dict[str, Any]:

@@ -153,6 +153,10 @@ def test_windows_exclude(place: Place, planned: WindowRef) -> None:
         assert done == {"window": planned.window, "path": f"file://{path}", "reason": "broken", "groups": []}
     assert place.json("windows", "list")[0]["excluded"] == 1
     assert "is left out already" in place.call(*exclude, "--yes").stderr
+    [excluded] = place.json("windows", "show", planned.window)["excluded_files"]
+    assert (excluded["path"], excluded["reason"]) == (f"file://{path}", "broken")
+    shown = place.call("windows", "show", planned.window).stdout
+    assert f"file://{path} is excluded (broken, by {excluded['who']})" in shown
 
 
 def test_what_cannot_be_excluded_is_refused(place: Place, planned: WindowRef) -> None:

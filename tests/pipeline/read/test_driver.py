@@ -275,7 +275,7 @@ def test_progress_is_logged(tmp_path: Path, logged: list[str], monkeypatch: pyte
     pipe.run()
     pipe.close()
 
-    assert "read 0 of 1 tasks, about 0 B of 4 B" in outside_groups(logged)
+    assert "read 0 of 1 task, about 0 B of 4 B" in outside_groups(logged)
 
 
 def test_a_clusters_own_logging_stays(tmp_path: Path, logged: list[str]) -> None:
