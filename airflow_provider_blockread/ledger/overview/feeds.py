@@ -83,7 +83,8 @@ def feeds_at_a_glance(ledger: Ledger, of: Collection[int] | None = None) -> list
         left_out = _left_out(connection, of)
         listed = _listed(connection, of)
         paces = _paces(connection, of, since)
-        days, published = _published(connection, [row.id for row in named], since)
+        days, published = _published(connection, of, since)
+        published |= _published_before(connection, {row.id for row in named} - published.keys())
         dags = dags_by_feed(connection, of)
         last = _last_windows(connection, of)
         at_work: dict[int, list[WindowRow]] = defaultdict(list)
@@ -142,9 +143,9 @@ def _paces(connection: Connection, of: _Feeds, since: datetime) -> dict[int, tim
 
 
 def _published(
-    connection: Connection, of: Collection[int], since: datetime
+    connection: Connection, of: _Feeds, since: datetime
 ) -> tuple[dict[int, dict[str, DaySums]], dict[int, datetime]]:
-    """Return the sums of each day of each feed, and when it published last, also if that was before these days."""
+    """Return the sums of each day of each feed, and when it published last within these days."""
     columns = ("window_id", "published_at", "records", "bytes", "bad_records")
     recent = select(*(generations.c[name] for name in columns)).where(IS_PUBLISHED, generations.c.published_at >= since)
     shown = recent.subquery()
@@ -152,12 +153,20 @@ def _published(
     sums = [func.sum(shown.c[name]).label(name) for name in ("records", "bytes", "bad_records")]
     last = func.max(shown.c.published_at).label("last")
     query = select(windows.c.feed_id, day, func.count().label("windows"), last, *sums)
-    query = query.join(shown, shown.c.window_id == windows.c.id).where(windows.c.feed_id.in_(of))
+    # Without a condition on feeds for all of them: SQLite would look at all their windows, not at those of these days.
+    query = _of(query.join(shown, shown.c.window_id == windows.c.id), windows.c.feed_id, of)
     days: dict[int, dict[str, DaySums]] = defaultdict(dict)
     found: dict[int, datetime] = {}
     for row in connection.execute(query.group_by(windows.c.feed_id, day).order_by(last)):
         days[row.feed_id][row.day] = DaySums(*map(int, (row.windows, row.records, row.bytes, row.bad_records)))
         found[row.feed_id] = row.last
-    earlier = select(windows.c.feed_id, func.max(generations.c.published_at)).join(generations)
-    earlier = earlier.where(windows.c.feed_id.in_(set(of) - found.keys())).group_by(windows.c.feed_id)
-    return days, found | {feed: at for feed, at in connection.execute(earlier) if at is not None}
+    return days, found
+
+
+def _published_before(connection: Connection, quiet: Collection[int]) -> dict[int, datetime]:
+    """Return when each of these feeds published last; one that never did is left out."""
+    if not quiet:
+        return {}
+    query = select(windows.c.feed_id, func.max(generations.c.published_at)).join(generations)
+    found = connection.execute(query.where(windows.c.feed_id.in_(quiet)).group_by(windows.c.feed_id))
+    return {feed: at for feed, at in found if at is not None}
