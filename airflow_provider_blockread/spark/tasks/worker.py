@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib.abc import MetaPathFinder
 
 import pyarrow as pa
@@ -41,8 +42,9 @@ def leave_pandas_out(options: GenerationOptions) -> None:
         sys.meta_path.remove(finder)
 
 
+@cache  # glibc remembers; a second block would be made of those pages, and filling it takes milliseconds
 def keep_freed_memory() -> None:
-    """Free one large block: glibc then reuses the same pages for chunk after chunk.
+    """Free one large block, once in a process: glibc then reuses the same pages for chunk after chunk.
 
     Without this, touching new pages took a fifth of the time of a read. With another libc it has no effect.
     """
