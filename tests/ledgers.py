@@ -25,16 +25,16 @@ def open_ledger(url: str, *, now: Callable[[], datetime] = utc_now) -> Ledger:
         ledger.upgrade()
         return ledger
     file.write_bytes(_migrated())
-    _share_statements(ledger)
+    share_statements(ledger._live_engine())
     identity = {"uuid": str(uuid4()), "secret": secrets.token_hex(32), "created_at": ledger.now()}
     with ledger.writing(lasting=False) as connection:
         connection.execute(tables.ledger.update().values(identity))
     return ledger
 
 
-def _share_statements(ledger: Ledger) -> None:
-    """Let ledgers of this process share what SQLAlchemy compiles, which it keeps by dialect and engine."""
-    engine, first = ledger._live_engine(), _engine()
+def share_statements(engine: Engine) -> None:
+    """Let SQLite ledgers of this process share what SQLAlchemy compiles, which it keeps by dialect and engine."""
+    first = _engine()
     engine.dialect = engine.pool._dialect = first.dialect
     engine._compiled_cache = first._compiled_cache
 

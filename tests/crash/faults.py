@@ -25,6 +25,7 @@ from airflow_provider_blockread.sinks.tables.delta.table import _State as _Delta
 from airflow_provider_blockread.sinks.tables.table import Table
 from airflow_provider_blockread.storage.stores import Stores
 from tests.crash.sites import READ_ONLY, running_site
+from tests.ledgers import share_statements
 
 _DISK_EVENTS = {"os.rename", "os.remove", "os.mkdir", "os.link", "shutil.copyfile", "shutil.rmtree"}
 _OPEN_TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -102,6 +103,8 @@ class FaultyLedger(Ledger):
 
     def _open(self) -> Engine:
         engine = super()._open()
+        if engine.dialect.name == "sqlite":
+            share_statements(engine)
         event.listen(engine, "before_cursor_execute", lambda *_: self._faults.reach("statement"))
         return engine
 
