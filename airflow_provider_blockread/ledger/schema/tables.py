@@ -117,6 +117,7 @@ windows = Table(
     Column("interval_start_ns", BigInteger),  # the times of the files it was planned for, half-open; empty for all
     Column("interval_end_ns", BigInteger),
     Column("pruned_at", UtcDateTime),  # since when its details are dropped; see `retention`
+    Column("swept_at", UtcDateTime),  # when its work area was last searched for what attempts left
     Column("run", Text),  # the Airflow run that planned it: dag_id/run_id
     UniqueConstraint("feed_id", "key"),
     UniqueConstraint("feed_id", "sequence"),

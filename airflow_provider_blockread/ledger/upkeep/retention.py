@@ -9,10 +9,10 @@ is published are kept forever.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select
@@ -32,6 +32,7 @@ from airflow_provider_blockread.ledger.windows.generations import insert_groups,
 from airflow_provider_blockread.ledger.windows.replacing import lock_feed_of
 
 _PAGE = 1000  # windows held at once
+_LONGEST_ATTEMPT = timedelta(days=1)
 _FEW_STRETCHES = 1000
 _FILES_A_STRETCH = 4  # a quarter of what a listing makes of them
 _TAKEN_COLUMNS = ("feed_id", "path_digest", "version_digest", "state")
@@ -77,9 +78,26 @@ def old_windows(ledger: Ledger, bound: Bound) -> Iterator[Window]:
     return _by_page(ledger, _old(bound))
 
 
-def settled_windows(ledger: Ledger, feed: str | None) -> Iterator[Window]:
-    """Yield published windows without work in progress, of this feed or of all."""
-    return _by_page(ledger, _of_feed(feed).where(windows.c.pruned_at.is_(None), _is_settled()))
+def unswept_windows(ledger: Ledger, feed: str | None) -> Iterator[Window]:
+    """Yield published windows without work in progress whose attempts may have left something, of this feed or of all.
+
+    These are the windows of which a generation has begun since they were swept.
+    """
+    later = exists().where(generations.c.window_id == windows.c.id, generations.c.created_at >= windows.c.swept_at)
+    unswept = or_(windows.c.swept_at.is_(None), later)
+    return _by_page(ledger, _of_feed(feed).where(windows.c.pruned_at.is_(None), unswept, _is_settled()))
+
+
+def mark_swept(ledger: Ledger, window_ids: Collection[str]) -> None:
+    """Record that nothing is left of the attempts of some windows, at most `BATCH_FILES`, unless they ended recently.
+
+    An attempt that has lost its claim may write for some time after another one has ended the generation.
+    """
+    now = ledger.now()
+    ended = func.coalesce(generations.c.published_at, generations.c.proven_at, generations.c.created_at)
+    recent = exists().where(generations.c.window_id == windows.c.id, ended > now - _LONGEST_ATTEMPT)
+    with ledger.writing() as connection:
+        connection.execute(windows.update().where(windows.c.id.in_(window_ids), ~recent).values(swept_at=now))
 
 
 def unopened_windows(ledger: Ledger, feed: str | None) -> Iterator[Window]:

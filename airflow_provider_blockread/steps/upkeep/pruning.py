@@ -16,7 +16,7 @@ from datetime import timedelta
 
 from airflow_provider_blockread.errors import BlockReadError, LedgerUnavailableError, OptionsError
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder, staging_folder, window_folder
-from airflow_provider_blockread.ledger.feeds import require_feed
+from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.retention import (
     Bound,
@@ -27,10 +27,11 @@ from airflow_provider_blockread.ledger.upkeep.retention import (
     drop_stretches,
     finish_pruning,
     is_pruned,
+    mark_swept,
     old_windows,
     prunable,
-    settled_windows,
     unopened_windows,
+    unswept_windows,
 )
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, list_generations, list_groups
 from airflow_provider_blockread.options import GenerationOptions
@@ -107,7 +108,7 @@ def propose_pruning(env: Environment, request: PruneRequest) -> PruneIntent:
     ]
     old = {window.id for window in found.first} if found.windows <= _SHOWN else None
     unreached, leftovers = _Unreached(), 0
-    for window in settled_windows(env.ledger, request.feed):
+    for window in unswept_windows(env.ledger, request.feed):
         folders = 0
         if old is None or window.id not in old:
             with unreached.skipping(window):
@@ -169,7 +170,7 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
             done, and the next call tries them again.
     """
     bound, unreached = request.bound(env), _Unreached()
-    pruned = files = leftovers = 0
+    pruned = files = 0
     feeds: set[str] = set()  # their folders
     for window in old_windows(env.ledger, bound):
         with unreached.skipping(window):
@@ -177,11 +178,7 @@ def prune(env: Environment, request: PruneRequest) -> Pruned:
                 files += _prune(env, window, keep_manifest=request.keep_manifests)
                 pruned += 1
                 feeds.add(uris.parent(uris.parent(window.manifest_uri)))
-    for window in settled_windows(env.ledger, request.feed):
-        with unreached.skipping(window):
-            for folder in _leftovers(env, window):
-                env.stores.remove_folder(folder)
-                leftovers += 1
+    leftovers = _sweep(env, request.feed, unreached)
     for window in unopened_windows(env.ledger, request.feed):
         with unreached.skipping(window):
             leftovers += _clear_unopened(env, window)
@@ -228,6 +225,19 @@ class _Unreached:
             raise type(error)(msg) from error
 
 
+def _sweep(env: Environment, feed: str | None, unreached: _Unreached) -> int:
+    """Remove what attempts have left, and return the number of removed folders."""
+    removed = 0
+    for windows in batched(unswept_windows(env.ledger, feed), BATCH_FILES):
+        swept = []
+        for window in windows:
+            with unreached.skipping(window):
+                removed += _remove(env, _leftovers(env, window))
+                swept.append(window.id)
+        mark_swept(env.ledger, swept)
+    return removed
+
+
 def _clear_unopened(env: Environment, window: Window) -> int:
     """Remove the folder of a plan that came to nothing, and return the number of removed folders."""
     folder = uris.parent(window.manifest_uri)
@@ -246,13 +256,17 @@ def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:
     files = drop_detail(env.ledger, window.id, keep_cleanings=keep_manifest)
     if is_pruned(env.ledger, window.id):
         for folder in _folders(window, generations):
-            if not keep_manifest:
-                env.stores.remove_folder(folder)
-                continue
-            for inner in _generations_in(env, folder, generations):
-                env.stores.remove_folder(inner)
+            _remove(env, _generations_in(env, folder, generations) if keep_manifest else [folder])
     finish_pruning(env.ledger, window.id)
     return files
+
+
+def _remove(env: Environment, folders: Iterable[str]) -> int:
+    """Remove folders, and return how many."""
+    removed = 0
+    for removed, folder in enumerate(folders, 1):  # noqa: B007 - the last number
+        env.stores.remove_folder(folder)
+    return removed
 
 
 def _folders(window: Window, generations: list[Generation]) -> list[str]:

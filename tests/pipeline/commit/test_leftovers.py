@@ -19,6 +19,7 @@ from tests.pipeline.make import Pipe
 
 _ALL = PruneRequest(older_than=0, keep=0)
 _DAY = 86_400.0
+_KEEP = PruneRequest(older_than=_DAY, keep=9)
 
 
 class _Died(BaseException):
@@ -159,3 +160,26 @@ def test_errors_of_the_work_area_keep_their_kind(here: Pipe) -> None:
     here.env = dataclasses.replace(here.env, stores=Gone())
     with pytest.raises(FileMissingError, match="some work areas are left"):
         prune(here.env, _ALL)
+
+
+def test_a_window_is_searched_for_leftovers_until_its_attempts_are_over(here: Pipe) -> None:
+    """Each call looks at windows of the last day, and at older ones only if they were read again since."""
+    here.put({"a.txt": b"a\n"})
+    here.run()
+    folder = here.work / "feed" / get_window(here.env.ledger, "w").id
+
+    def is_removed(attempt: str) -> bool:
+        (folder / attempt).mkdir(parents=True)
+        prune(here.env, _KEEP)
+        return not (folder / attempt).exists()
+
+    assert is_removed("g1/00000-e7")
+    assert is_removed("g1/00000-e8")
+    here.pass_seconds(2 * _DAY)
+    assert is_removed("g1/00000-e9")
+    assert not is_removed("g1/00000-e10")
+    assert propose_pruning(here.env, _KEEP).is_empty
+
+    here.run(clear_number=1)
+    prune(here.env, _KEEP)
+    assert not (folder / "g1/00000-e10").exists()

@@ -94,6 +94,7 @@ CREATE TABLE windows (
 	interval_start_ns BIGINT, 
 	interval_end_ns BIGINT, 
 	pruned_at TIMESTAMP WITH TIME ZONE, 
+	swept_at TIMESTAMP WITH TIME ZONE, 
 	run TEXT, 
 	CONSTRAINT pk_windows PRIMARY KEY (id), 
 	CONSTRAINT uq_windows_feed_id_key UNIQUE (feed_id, key), 

@@ -93,6 +93,7 @@ CREATE TABLE windows (
 	interval_start_ns BIGINT, 
 	interval_end_ns BIGINT, 
 	pruned_at DATETIME, 
+	swept_at DATETIME, 
 	run TEXT, 
 	CONSTRAINT pk_windows PRIMARY KEY (id), 
 	CONSTRAINT uq_windows_feed_id_key UNIQUE (feed_id, "key"), 
