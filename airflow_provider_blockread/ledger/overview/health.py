@@ -24,6 +24,9 @@ from airflow_provider_blockread.ledger.store import Ledger
 OLD = timedelta(days=90)
 """Age after which the page proposes to prune a published window's details."""
 
+MOST_PRUNABLE = 10_000
+"""The number of prunable windows from which on they are not counted further."""
+
 _MOST_COUNTED = 100_000  # rows of a table, in some milliseconds
 _LATE = timedelta(hours=1)  # after which an unfinished listing has died, or is very long
 
@@ -49,7 +52,7 @@ class Database:
     revision: str
     bytes: int
     tables: tuple[TableRows, ...]  # the largest first
-    prunable: int  # windows published longer ago than `OLD` that still have their details
+    prunable: int  # windows published longer ago than `OLD` that still have their details, up to `MOST_PRUNABLE`
 
 
 class Unfinished(NamedTuple):
@@ -170,5 +173,5 @@ def _listings(connection: Connection) -> list[NewestListing]:
 
 def _prunable(connection: Connection, before: datetime) -> int:
     old = select(generations.c.window_id).where(IS_PUBLISHED, generations.c.published_at < before).subquery()
-    query = select(func.count()).select_from(windows).join(old, old.c.window_id == windows.c.id)
-    return connection.scalar(query.where(windows.c.pruned_at.is_(None))) or 0
+    some = select(windows.c.id).join(old, old.c.window_id == windows.c.id).where(windows.c.pruned_at.is_(None))
+    return connection.scalar(select(func.count()).select_from(some.limit(MOST_PRUNABLE).subquery())) or 0

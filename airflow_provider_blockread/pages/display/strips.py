@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_blockread.pages.display.words import GLYPHS
@@ -60,3 +60,10 @@ def strip(segments: Sequence[Segment], name: str) -> Strip:
         pieces.append(Placed(one=one, x=round(x, 3), width=round(share * scale, 3), glyph=glyph))
         x += share * scale
     return Strip(name=name, pieces=tuple(pieces))
+
+
+def bars(values: Collection[int], height: int) -> str:
+    """Return the outline of a bar for each value that is not 0, one unit wide, as the data of an SVG path."""
+    most = max(values, default=0) or 1
+    tall = [max(round((height - 2) * value / most, 1), 1) if value else 0 for value in values]
+    return "".join(f"M{place} {height}v-{bar:g}h.84v{bar:g}z" for place, bar in enumerate(tall) if bar)

@@ -12,11 +12,13 @@ from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.pages.display import words
 from airflow_provider_blockread.pages.display.commands import with_ledger
 from airflow_provider_blockread.pages.display.dumps import text_of
+from airflow_provider_blockread.pages.display.strips import bars
 from airflow_provider_blockread.pages.display.troubles import brief
 
 _FILTERS = (
     *(words.number, words.size, words.duration, words.exact, words.clock, words.at_ns),
     *(words.path, words.state, words.lines, words.begins),
+    *(bars, brief, text_of),
 )
 
 
@@ -30,7 +32,7 @@ def make_templates() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters |= {function.__name__: function for function in (*_FILTERS, brief, text_of)} | {"ago": words.when}
+    made.filters |= {function.__name__: function for function in _FILTERS} | {"ago": words.when}
     made.globals |= {function.__name__: function for function in (plural, words.rate, with_ledger)}
     made.globals["left_out_words"] = words.LEFT_OUT
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.overview.health import (
+    MOST_PRUNABLE,
     OLD,
     Unfinished,
     ledger_database,
@@ -48,6 +49,7 @@ def show(visit: Visit) -> Response:
         "clears": {one.window.id: clear_command(run) for one in found.stuck if (run := run_of(one)) is not None},
         "lists_again": {feed: trigger_command(min(ref.dags)) for feed, ref in seen.items() if ref.dags},
         "old_days": OLD.days,
+        "most_prunable": MOST_PRUNABLE,
         "errors": {one.window.id: visit.quoted(one.error, seen[one.feed_id]) for one in found.stuck},
     }
     return visit.page("health.html", values)
