@@ -1,10 +1,13 @@
 r"""Records ended by a newline or any delimiter that is not escaped.
 
 Escapes pair up: after an even run of them a delimiter ends a record, after an odd one it is content. The format
-without escapes finds the delimiters: a CRLF after an escape is one escaped newline.
+without escapes finds the delimiters: a CRLF after an escape is one escaped newline. Where escapes are removed, the byte
+or escape after one is kept.
 """
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 
@@ -12,8 +15,8 @@ from airflow_provider_blockread.options import Delimited, Escaped, Lines
 from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.model import Decoder, Offsets, Walk
-from airflow_provider_blockread.records.text.delimited import DelimitedFormat
+from airflow_provider_blockread.records.model import Chunk, Decoded, Decoder, Offsets, Walk
+from airflow_provider_blockread.records.text.delimited import DelimitedFormat, occurrences
 from airflow_provider_blockread.records.text.format import SeparatedFormat, TextFormat
 from airflow_provider_blockread.records.text.lines import LineFormat
 from airflow_provider_blockread.records.text.pieces import (
@@ -23,7 +26,6 @@ from airflow_provider_blockread.records.text.pieces import (
     run_before,
     with_last,
 )
-from airflow_provider_blockread.records.text.unescape import UnescapingDecoder, unescape
 
 
 class EscapedFormat(TextFormat):
@@ -57,13 +59,16 @@ class EscapedFormat(TextFormat):
         return _Unescaped(self._separated, self._escape)
 
     def content(self, record: bytes) -> bytes:
-        """Return the record, without its escapes where the option says so."""
-        return unescape(record, self._mark()) if self._unescape else record
+        """Return the record, without its escapes where the option says so; an escape at its end is kept."""
+        if not self._unescape:
+            return record
+        mark = re.escape(self._mark())
+        return re.sub(b"%b(%b|.)" % (mark, mark), rb"\1", record, flags=re.DOTALL)
 
     def decoder(self) -> Decoder:
         """Return the decoder of raw records, which removes the escapes first where the option says so."""
         raw = RawDecoder(self.encoding)
-        return UnescapingDecoder(raw, self._mark()) if self._unescape else raw
+        return _UnescapingDecoder(raw, self._mark()) if self._unescape else raw
 
     def _mark(self) -> bytes:
         """Return the escape as it occurs in records in UTF-8."""
@@ -97,3 +102,35 @@ class _Unescaped:
         if self._odd:
             escaped ^= ends == len(piece) - len(piece.lstrip(self._escape))
         return ends[~escaped], nexts[~escaped]
+
+
+class _UnescapingDecoder:
+    """Removes the escapes from a chunk's records for another decoder."""
+
+    def __init__(self, inner: Decoder, escape: bytes) -> None:
+        self._inner, self._escape = inner, escape
+        self.schema = inner.schema
+
+    def decode(self, chunk: Chunk) -> Decoded:
+        """Return the unescaped records as rows."""
+        if not len(chunk.ends) or self._escape not in chunk.buffer:
+            return self._inner.decode(chunk)
+        return self._inner.decode(_without_escapes(chunk, self._escape))
+
+
+def _without_escapes(chunk: Chunk, escape: bytes) -> Chunk:
+    length = len(escape)
+    spots = occurrences(chunk.buffer, escape)
+    rank = np.arange(len(spots))
+    begins = np.append(True, np.diff(spots) != length)[: len(spots)]
+    rank -= np.maximum.accumulate(np.where(begins, rank, 0))
+    # Only the file's last record may end with an escape that escapes nothing.
+    gone = spots[(rank % 2 == 0) & (spots != chunk.ends[-1] - length)]
+    kept = np.ones(len(chunk.buffer), np.bool_)
+    for i in range(length):
+        kept[gone + i] = False
+
+    def shifted(places: Offsets) -> Offsets:
+        return places - length * np.searchsorted(gone, places)
+
+    return chunk.mapped(np.frombuffer(chunk.buffer, np.uint8)[kept].tobytes(), shifted)
