@@ -1,22 +1,30 @@
-"""The DataFrame of a group's records: exactly the rows of the staged files, which are listed by name."""
+"""The DataFrame of a group's records: exactly the rows of the staged files, which are listed by name.
+
+A Python data source reads them from work areas that Spark's JVM cannot open.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.records.columns.schema import schema_text
-from airflow_provider_blockread.spark.frames.source import NAME, staged_source
+from airflow_provider_blockread.sinks.parquet import intact
+from airflow_provider_blockread.spark.engines.reporting import own_errors_as_text
 from airflow_provider_blockread.storage.stores import Stores
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.datasource import DataSource
 
+_STAGED = "blockread_staged"
+_BATCH_BYTES = 2**20  # Spark's JVM is slower with smaller and larger batches
 # URIs that the JVM opens unchanged, under the identity of its process. Some characters would be read as patterns, and
 # with patterns disabled ("__globPaths__") Spark lists each of several such files several times.
 _OF_THE_JVM = re.compile(r"(?:file|hdfs)://[^][{}*?\\]*")
@@ -52,11 +60,60 @@ def records_frame(
     if not paths:
         return empty_frame(session, schema)
     if not all(map(_OF_THE_JVM.fullmatch, paths)):
-        session.dataSource.register(staged_source(make_stores, files, schema, secret))
-        return session.read.format(NAME).schema(schema_text(schema)).load()
+        session.dataSource.register(_staged_source(make_stores, files, schema, secret))
+        return session.read.format(_STAGED).schema(schema_text(schema)).load()
     frame = session.read.options(**_EXACT).schema(schema_text(schema)).parquet(*paths)
     found, written = frame.count(), sum(file.rows for file in files)
     if found != written:
         msg = f"Spark finds {found} records in the staged files, {written} were written; clear the group's task"
         raise ProofError(msg)
     return frame
+
+
+def _staged_source(
+    make_stores: Callable[[], Stores], files: Sequence[OutputFile], schema: pa.Schema, secret: str
+) -> type[DataSource]:
+    """Return a Python data source that reads exactly these files, one partition per file.
+
+    Paths and credentials are in its closure, which Spark pickles with it, and never in its options. The batches
+    have exactly `schema`, as Spark requires.
+    """
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+    from pyspark.sql.types import StructType
+
+    class Reader(DataSourceReader):
+        def partitions(self) -> list[InputPartition]:
+            return [InputPartition(file) for file in files]
+
+        def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+            with own_errors_as_text(secret):
+                yield from read_file(make_stores(), partition.value, schema)
+
+    class Staged(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return _STAGED
+
+        def reader(self, schema: StructType) -> DataSourceReader:
+            del schema  # the same as the given one
+            return Reader()
+
+    return Staged
+
+
+def read_file(stores: Stores, file: OutputFile, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a staged file in batches of this schema.
+
+    Raises:
+        ProofError: when the file is damaged, or does not contain the rows that its writer reported.
+    """
+    rows = 0
+    with intact(file.uri), stores.open_read(file.uri) as raw, pq.ParquetFile(raw) as parquet:
+        size = sum(parquet.metadata.row_group(n).total_byte_size for n in range(parquet.num_row_groups))
+        rows_a_batch = max(file.rows * _BATCH_BYTES // max(size, 1), 1)
+        for batch in parquet.iter_batches(rows_a_batch, use_threads=False):
+            rows += batch.num_rows
+            yield batch.cast(schema)
+    if rows != file.rows:
+        msg = f"staged file {file.uri} holds {rows} rows, {file.rows} were written; clear the group's task"
+        raise ProofError(msg)

@@ -15,8 +15,7 @@ from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.errors import FunctionError, OptionsError, ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import ArrowFunction, AsRead, Csv, DataFrameFunction, FrameFunction, Sql
-from airflow_provider_blockread.spark.frames.records import records_frame
-from airflow_provider_blockread.spark.frames.source import read_file
+from airflow_provider_blockread.spark.frames.records import read_file, records_frame
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
 
