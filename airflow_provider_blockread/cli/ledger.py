@@ -55,7 +55,7 @@ def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, a
     table = [
         (
             row.version.path,
-            _state(row),
+            row.state if row.progress is None else f"{row.state}, {row.progress}",
             format_bytes(row.version.size),
             f"{moment(row.version.mtime_ns):%Y-%m-%d %H:%M:%SZ}",
             row.window,
@@ -65,11 +65,6 @@ def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, a
     print_table(("path", "state", "size", "modified", "window"), table)
     counts = feed_counts(env.ledger, feed)
     say(f"{feed}: " + (", ".join(f"{n:,} {name}" for name, n in counts.items()) or "no files"), err=True)
-
-
-def _state(row: FileRow) -> str:
-    """Return the file's state, and the progress of its window."""
-    return row.state if row.progress is None else f"{row.state}, {row.progress}"
 
 
 def _file_json(row: FileRow) -> dict[str, object]:

@@ -81,7 +81,7 @@ class ColumnReader:
             return False
         for number, name in enumerate(layout.names):
             kind = self._kinds.get(name)
-            takes = kind is None or _is_text(kind)
+            takes = kind is None or kind in {pa.string(), pa.binary()}
             if not takes and (layout.is_quoted(number) or not (_is_number(kind) or pa.types.is_boolean(kind))):
                 return False
         return True
@@ -99,10 +99,6 @@ class ColumnReader:
             elif kind is not None:
                 columns[name] = raw_between(chunk.buffer, *spans[number]).view(kind)
         return pa.Table.from_arrays([columns[name] for name in self._kinds], schema=self._schema), fits
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return kind in {pa.string(), pa.binary()}
 
 
 def _is_number(kind: pa.DataType) -> bool:

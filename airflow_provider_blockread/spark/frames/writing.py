@@ -36,7 +36,7 @@ def write_frame(
     `secret` seals the errors of this package.
     """
     if spec.options.sink.per_block:
-        frame = _by_block(frame)
+        frame = frame.repartition(_BLOCK).sortWithinPartitions(*(name for name in _PLACES if name in frame.columns))
     if spec.options.sink.per_group:
         frame = frame.coalesce(1)  # no shuffle; if partitions have preferred hosts, they may change order
     task = partial(_write, spec, schema, make_stores, secret)
@@ -60,11 +60,6 @@ def written_schema(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
         )
         raise FunctionError(msg)
     return pa.schema([field for field in schema if field.name not in _PLACES])
-
-
-def _by_block(frame: DataFrame) -> DataFrame:
-    """Return the rows with those of a block together, sorted by offset if they have that column."""
-    return frame.repartition(_BLOCK).sortWithinPartitions(*(name for name in _PLACES if name in frame.columns))
 
 
 def _write(
