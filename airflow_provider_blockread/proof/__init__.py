@@ -25,8 +25,8 @@ def prove(evidence: Evidence) -> Sums:
     """
     chain = Chain(evidence)
     receipts = (receipt for result in evidence.results for receipt in evidence.receipts(result))
-    for block in evidence.blocks:
-        chain.add(block, next(receipts, None))
+    for block, now in evidence.blocks:
+        chain.add(block, next(receipts, None), now)
     if (extra := next(receipts, None)) is not None:
         chain.refuse(f"a receipt of block {extra.block} is left over: it was read twice or never planned")
     chain.finish()

@@ -10,6 +10,12 @@ from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, R
 from airflow_provider_blockread.options import FunctionOption
 from airflow_provider_blockread.records import RecordFormat
 
+#: Returns the current version of a block's file, or raises an error; called once a file at most.
+Now = Callable[[], FileVersion]
+
+#: Yields size and rows of files in order, from each file itself; an error about a file is raised in its place.
+Count = Callable[[Sequence[OutputFile]], Iterator[tuple[int, int]]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sums:
@@ -54,12 +60,11 @@ class Evidence:
 
     name: str  # of the generation, for messages
     window: str
-    blocks: Iterable[Block]  # the manifest's, without those of excluded files
+    blocks: Iterable[tuple[Block, Now]]  # the manifest's, without those of excluded files
     results: tuple[GroupResult, ...]  # one per group, by number
     receipts: Callable[[GroupResult], Iterator[Receipt]]  # of a group, in block order
-    stat: Callable[[FileVersion], FileVersion]  # returns a file's current version
-    count: Callable[[OutputFile], tuple[int, int]]  # size and rows of an output file, from the file itself
-    count_bad: Callable[[OutputFile], tuple[int, int]]  # the same for a file of the quarantine
+    count: Count  # of output files
+    count_bad: Count  # of files of the quarantine
     fmt: RecordFormat  # with which the blocks were read
     writes: bool  # False for a verification, which leaves no output
     on_bad_record: str  # fail | quarantine | drop

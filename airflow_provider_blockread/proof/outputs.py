@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
 from airflow_provider_blockread.errors import FileMissingError, ProofError, SourceError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options.parsing.sizes import plural
-from airflow_provider_blockread.proof.model import Evidence
+from airflow_provider_blockread.proof.model import Count, Evidence
 from airflow_provider_blockread.proof.receipts import Chain
 
 
@@ -30,28 +30,30 @@ def check_outputs(evidence: Evidence, chain: Chain) -> int:
             f"groups wrote different schemas, {schemas[0]!r} and {schemas[1]!r}; let the function return the same"
             " columns and types always"
         )
-    held = sum(_check_file(chain, output, evidence.count) for output in outputs)
+    held = _check_files(chain, outputs, evidence.count)
     if evidence.function.rows_out != "written" and held != chain.rows_out:
         handed = plural(chain.rows_out, "row was", "rows were")
         chain.refuse(f"{handed} handed to the writers, but the output files hold {held}")
     quarantined = [output for result in evidence.results for output in result.quarantined]
-    kept = sum(_check_file(chain, output, evidence.count_bad) for output in quarantined)
+    kept = _check_files(chain, quarantined, evidence.count_bad)
     bad = chain.bad_records
     if evidence.on_bad_record == "quarantine" and kept != bad:
         chain.refuse(f"{plural(bad, 'record is', 'records are')} bad, but the quarantine holds {kept}")
     return held
 
 
-def _check_file(chain: Chain, output: OutputFile, count: Callable[[OutputFile], tuple[int, int]]) -> int:
-    """Return the number of rows that the file itself counts."""
-    try:
-        size, rows = count(output)
-    except FileMissingError:
-        chain.refuse(f"output file {output.uri} cannot be counted: it is missing")
-    except (SourceError, ProofError) as error:
-        chain.refuse(f"output file {output.uri} cannot be counted: {error}")
-    if size != output.size or rows != output.rows:
-        chain.refuse(
-            f"output file {output.uri} holds {rows} rows in {size} bytes, {output.rows} in {output.size} were written"
-        )
-    return rows
+def _check_files(chain: Chain, outputs: Sequence[OutputFile], count: Count) -> int:
+    """Return the number of rows that the files themselves count."""
+    counted, held = count(outputs), 0
+    for output in outputs:
+        try:
+            size, rows = next(counted)
+        except FileMissingError:
+            chain.refuse(f"output file {output.uri} cannot be counted: it is missing")
+        except (SourceError, ProofError) as error:
+            chain.refuse(f"output file {output.uri} cannot be counted: {error}")
+        if size != output.size or rows != output.rows:
+            written = f"{output.rows} in {output.size} were written"
+            chain.refuse(f"output file {output.uri} holds {rows} rows in {size} bytes, {written}")
+        held += rows
+    return held

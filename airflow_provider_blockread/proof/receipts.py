@@ -8,7 +8,7 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import ProofError, SourceError, shell_word
 from airflow_provider_blockread.exchange.model import Receipt
-from airflow_provider_blockread.proof.model import Evidence, FileSums, PartBorders, Sums
+from airflow_provider_blockread.proof.model import Evidence, FileSums, Now, PartBorders, Sums
 from airflow_provider_blockread.records.format import codec_of
 
 _BATCH_FILES = 10_000  # files whose sums are held at once
@@ -24,6 +24,7 @@ class Chain:
         self._block: Block | None = None
         self._first: Receipt | None = None  # of the current file
         self._last: Receipt | None = None
+        self._now: Now
         self._compressed = False  # whether the current file is
         self._read_now = False  # whether this generation has read any block of the current file
         self._records = self.bad_records = self._skipped = self._bytes = self._digest = self.rows_out = 0
@@ -36,8 +37,11 @@ class Chain:
         msg = f"{self._evidence.name} fails its proof: {where}{what}; nothing of this generation is published; {advice}"
         raise ProofError(msg)
 
-    def add(self, block: Block, receipt: Receipt | None) -> None:
-        """Check the next block of the manifest and its receipt, if there is one, and add them."""
+    def add(self, block: Block, receipt: Receipt | None, now: Now) -> None:
+        """Check the next block of the manifest and its receipt, if there is one, and add them.
+
+        `now` returns the current version of the block's file.
+        """
         planned = (block.number, block.file, block.start, block.end)
         if receipt is None or receipt.block > block.number:
             self.refuse("no receipt: the block was not read", block)
@@ -48,6 +52,7 @@ class Chain:
         if self._block is None or self._block.file != block.file:
             self.finish()
             self._begin_file(block, receipt)
+            self._now = now
         elif self._last is not None:
             self._follow(block, receipt, self._last)
         self._check_inside(block, receipt)
@@ -157,7 +162,7 @@ class Chain:
         if block.end != block.part_end or (plain and ends and self._last.next_start != size):
             self.refuse(f"the file's {size} bytes were read up to byte {self._last.next_start}", block)
         if self._read_now:
-            self._check_version(block)
+            self._check_version(block, self._now)
         self._files.append(
             FileSums(
                 file=block.file,
@@ -188,9 +193,9 @@ class Chain:
             exit_state=last.exit_state,
         )
 
-    def _check_version(self, block: Block) -> None:
+    def _check_version(self, block: Block, now: Now) -> None:
         try:
-            found = self._evidence.stat(block.version)
+            found = now()
         except SourceError as error:
             self.refuse(f"after its read, {error}", block)
         if not same_version(found, block.version):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -14,6 +17,9 @@ from airflow_provider_blockread.options import Sink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX, require_data_file, window_prefix
 from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step
 from airflow_provider_blockread.storage import Stores, uris
+from airflow_provider_blockread.storage.at_once import answers
+
+R = TypeVar("R")
 
 
 class Directory:
@@ -64,24 +70,20 @@ class Directory:
         return State.NOT_APPLIED if self._stores.size(step.source) == step.size else State.UNKNOWN
 
     def apply(self, steps: Sequence[Step], marker: Marker, still_mine: Callable[[], None]) -> Applied | None:
-        """Take the steps one after another; without any, only create the folder."""
+        """Take the steps in order, several at once on an object store; without any, only create the folder."""
         del marker
         still_mine()
         if not steps:
             self._stores.makedirs(self.uri)
-        for step in steps:
-            if step.action == "add":
-                self._add(step)
-            else:
-                self._remove(step)
+        for action, some in groupby(steps, key=attrgetter("action")):
+            self._each(some, self._add if action == "add" else self._remove)
         return None
 
     def undo(self, outputs: Earlier, marker: Marker) -> int:
-        """Remove the files one after another, and return how many there were."""
+        """Remove the files, several at once on an object store, and return how many there were."""
         steps = self._removals(outputs)
-        there = sum(self.state(step, marker) is State.NOT_APPLIED for step in steps)
-        for step in steps:
-            self._remove(step)
+        there = self._each(steps, lambda step: self.state(step, marker)).count(State.NOT_APPLIED)
+        self._each(steps, self._remove)
         return there
 
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
@@ -165,6 +167,10 @@ class Directory:
         """Return the folder of a file below the output, with a trailing slash, or an empty string for none."""
         del output
         return ""
+
+    def _each(self, steps: Iterable[Step], take: Callable[[Step], R]) -> list[R]:
+        """Return what each step gives when it is taken."""
+        return list(answers(self._stores, steps, take, attrgetter("target")))
 
     def _removals(self, earlier: Earlier, kept: Collection[str] = ()) -> list[Step]:
         gone = [output for uri, output in earlier.by_uri.items() if uri not in kept]

@@ -169,6 +169,8 @@ class RecordSink(Protocol):
     def count(self, output: OutputFile) -> int:
         """Return the number of rows in a file, from the file alone and in bounded memory.
 
+        Several threads call this for files in a store that serves them, as object stores do.
+
         Raises:
             ProofError: when the file is missing, truncated or of another kind.
         """

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
@@ -11,6 +12,14 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import BlockReadError, FunctionError, TransientError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.at_once import answers
+
+
+def counted(
+    stores: Stores, files: Iterable[OutputFile], count: Callable[[OutputFile], int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the size and the number of rows of each file, as the file itself says; `count` returns the latter."""
+    return answers(stores, files, lambda file: (stores.stat(file.uri).size, count(file)), attrgetter("uri"))
 
 
 class Layer(Protocol):

@@ -39,6 +39,7 @@ from airflow_provider_blockread.sinks.protocol import (
 )
 from airflow_provider_blockread.sinks.registry import quarantine_of
 from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.storage.at_once import answers
 
 _BATCH_STEPS = 100  # between two checks of the epoch
 
@@ -150,8 +151,8 @@ class Journal:
         marker, files = _marker(self._env, self._window, self._generation, Change.PUBLISH), self.files()
         steps = [(sink, step) for sink in self._sinks for step in sink.steps(files.get(sink.kind, ()), Earlier())]
         moves = [(sink, step) for sink, step in steps if step.kind == sink.kind and step.action == "add"]
-        lost = [found for sink, step in moves if (found := _lost(sink, step, marker))]
-        if lost:
+        look = answers(self._env.stores, moves, lambda move: _lost(*move, marker), lambda move: move[1].target)
+        if lost := list(filter(None, look)):
             msg = (
                 f"feed {self._window.feed} window {self._window.id}: {lost[0]} is missing or of another size, as"
                 f" {len(lost)} of the {plural(len(moves), 'file')} that generation {self._generation.number} published;"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ from airflow_provider_blockread.options import (
 from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.records import make_format
 from airflow_provider_blockread.sinks.registry import make_sink
+from airflow_provider_blockread.sinks.staging import counted
 from airflow_provider_blockread.spark.scanning import entry_states, files_to_scan
 from airflow_provider_blockread.spark.tasks.partition import scan_blocks
 from airflow_provider_blockread.storage.stores import Stores
@@ -93,10 +96,9 @@ class Reading:
         return Evidence(
             name="feed f window w generation 1",
             window="w",
-            blocks=self.blocks,
+            blocks=((block, partial(STORES.stat, block.version.path)) for block in self.blocks),
             results=(result or self.result,),
             receipts=lambda _: iter(given_receipts),
-            stat=lambda version: STORES.stat(version.path),
             count=self._count,
             count_bad=self._count,
             fmt=self.fmt,
@@ -105,8 +107,8 @@ class Reading:
             function=self.function,
         )
 
-    def _count(self, output: OutputFile) -> tuple[int, int]:
-        return STORES.stat(output.uri).size, make_sink(STORES, self.spec.options.sink).count(output)
+    def _count(self, outputs: Sequence[OutputFile]) -> Iterator[tuple[int, int]]:
+        return counted(STORES, outputs, make_sink(STORES, self.spec.options.sink).count)
 
     def refused(self, receipts: list[Receipt] | None = None, result: GroupResult | None = None) -> str:
         """Return the message with which the proof refuses."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -23,11 +22,10 @@ from airflow_provider_blockread.sinks.log.columns import Columns, wider
 from airflow_provider_blockread.sinks.plain import plain
 from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker
 from airflow_provider_blockread.storage import Stores, uris
+from airflow_provider_blockread.storage.at_once import answers
 
 #: The folder of the log in its directory; Spark, Hive and Arrow skip names that begin with an underscore.
 LOG_FOLDER = "_blockread"
-
-_THREADS = 16  # to read small files of a remote store
 
 
 class PublishedLog:
@@ -161,11 +159,7 @@ class PublishedLog:
         self._stores.write_bytes_atomic(self._entry(marker), lines.encode())
 
     def _texts(self, places: Sequence[str]) -> Iterator[bytes]:
-        if len(places) < 2 or uris.is_local(self._uri):  # noqa: PLR2004 - one needs no threads
-            yield from map(self._stores.read_bytes, places)
-            return
-        with ThreadPoolExecutor(_THREADS) as threads:
-            yield from threads.map(self._stores.read_bytes, places)
+        return answers(self._stores, places, self._stores.read_bytes)
 
 
 def _described(rows: Columns, marker: Marker, changes: str) -> bytes:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.sinks.parquet import read_footer, read_rows
-from airflow_provider_blockread.storage import Stores, uris
-
-_THREADS = 16  # to check files of a remote store
+from airflow_provider_blockread.storage import Stores
+from airflow_provider_blockread.storage.at_once import answers
 
 
 def require_files(stores: Stores, table: str, files: Sequence[OutputFile]) -> None:
@@ -19,7 +18,8 @@ def require_files(stores: Stores, table: str, files: Sequence[OutputFile]) -> No
     Raises:
         ProofError: naming the file.
     """
-    for file, size in zip(files, _sizes(stores, files), strict=True):
+    sizes = answers(stores, files, lambda file: stores.size(file.uri), attrgetter("uri"))
+    for file, size in zip(files, sizes, strict=True):
         if size is None:
             msg = (
                 f"{file.uri} is gone and {table} does not hold it; clear the run from its plan on, unless another"
@@ -30,14 +30,6 @@ def require_files(stores: Stores, table: str, files: Sequence[OutputFile]) -> No
         if size != file.size:
             msg = f"{file.uri} has {size} bytes instead of {file.size}; clear the group that wrote it"
             raise ProofError(msg)
-
-
-def _sizes(stores: Stores, files: Sequence[OutputFile]) -> Iterable[int | None]:
-    places = [file.uri for file in files]
-    if not files or uris.is_local(places[0]):
-        return map(stores.size, places)
-    with ThreadPoolExecutor(_THREADS) as threads:
-        return list(threads.map(stores.size, places))
 
 
 def misplaced_nulls(stores: Stores, files: Iterable[OutputFile], needed: Sequence[str]) -> str:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
-from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.model import by_file
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.exchange.layout import staging_folder
-from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, ReadSpec, Target
+from airflow_provider_blockread.exchange.model import GroupResult, ReadSpec, Target
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.options import AsRead, ParquetSink
 from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.records.registry import make_format
-from airflow_provider_blockread.sinks.protocol import RecordSink
 from airflow_provider_blockread.sinks.registry import make_sink, quarantine_of
+from airflow_provider_blockread.sinks.staging import counted
 from airflow_provider_blockread.storage.stores import Stores
 
 
@@ -54,12 +55,11 @@ def prove_staged(stores: Stores, spec: ReadSpec, blocks: Sequence[Block], read: 
         Evidence(
             name=str(spec),
             window=spec.window,
-            blocks=_borders_here(blocks),
+            blocks=((block, partial(_as_read, block)) for block in _borders_here(blocks)),
             results=(read,),
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
-            stat=lambda version: version,  # tasks have compared versions, and the commit will again
-            count=lambda file: _counted(stores, sink, file),
-            count_bad=lambda file: _counted(stores, quarantine, file),
+            count=lambda files: counted(stores, files, sink.count),
+            count_bad=lambda files: counted(stores, files, quarantine.count),
             fmt=make_format(options.record_format),
             writes=True,
             on_bad_record=options.policies.on_bad_record,
@@ -69,8 +69,9 @@ def prove_staged(stores: Stores, spec: ReadSpec, blocks: Sequence[Block], read: 
     )
 
 
-def _counted(stores: Stores, sink: RecordSink, file: OutputFile) -> tuple[int, int]:
-    return stores.stat(file.uri).size, sink.count(file)
+def _as_read(block: Block) -> FileVersion:
+    """Return the version that was planned: tasks have compared it, and the commit will again."""
+    return block.version
 
 
 def _borders_here(blocks: Sequence[Block]) -> Iterator[Block]:

@@ -43,6 +43,8 @@ from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.proof.model import FileSums, PartBorders, Sums
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.partitions import partition_keys
+from airflow_provider_blockread.sinks.staging import counted
+from airflow_provider_blockread.steps.commit.versions import with_versions
 from airflow_provider_blockread.steps.describe import describe_published
 from airflow_provider_blockread.steps.excluding import warn_of_losses
 from airflow_provider_blockread.steps.heartbeat import beating
@@ -50,7 +52,6 @@ from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
 from airflow_provider_blockread.steps.read.scanning import drop_unsealed_states
 from airflow_provider_blockread.steps.remedies import way_to_renew
-from airflow_provider_blockread.storage.versions import version_now
 
 _HEARTBEAT_S = 10.0
 _KEYS_BYTES = 16 * 2**10  # for keys of partitions in a summary
@@ -182,14 +183,13 @@ class _Commitment:
         evidence = Evidence(
             name=f"feed {self._window.feed} window {self._window.id} generation {self._generation.number}",
             window=self._window.id,
-            blocks=self._blocks(),
+            blocks=with_versions(stores, self._blocks(), carried),
             results=tuple(self._journal.placed(r) if r.group in carried else r for r in results),
             carried=carried,
             renew=way_to_renew(self._env, self._generation),
             receipts=lambda result: read_receipts(stores, result.receipts_uri, result.receipts_hash),
-            stat=lambda version: version_now(stores, version),
-            count=lambda file: (stores.stat(file.uri).size, self._journal.output.count(file)),
-            count_bad=lambda file: (stores.stat(file.uri).size, self._journal.quarantine.count(file)),
+            count=lambda files: counted(stores, files, self._journal.output.count),
+            count_bad=lambda files: counted(stores, files, self._journal.quarantine.count),
             fmt=make_format(self._options.record_format),
             writes=writes,
             on_bad_record=policies.on_bad_record,

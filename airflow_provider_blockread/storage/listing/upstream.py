@@ -6,8 +6,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from typing import BinaryIO, cast
@@ -16,6 +15,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileList, FileSource
 from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.at_once import ask_ahead
 from airflow_provider_blockread.storage.backends.shared.errors import translated
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.roots import LinkRules
@@ -23,7 +23,6 @@ from airflow_provider_blockread.storage.schemes import scheme_for
 from airflow_provider_blockread.storage.stores import Stores
 
 _BATCH = 1000  # paths held at once
-_AT_ONCE = 32  # requests
 _LONGEST = 2**20  # bytes of a line
 _BOM = b"\xef\xbb\xbf"
 _CLIMBS = re.compile(r"/(?:\.|%2e){2}(?:[/?#\\]|%5c|$)", re.IGNORECASE)  # what servers and clients read as `..`
@@ -105,20 +104,17 @@ def named_files(
     roots = [uris.canonical(root) for root in source.roots]
     named = (_inside(uris.canonical(path), roots) for path in paths)
     held = HeldBack() if held is None else held
-    for uri, version in _versions(stores, named, partial(_version, stores, LinkRules(stores, source))):
-        if version is None:
+    look_up = partial(_version, stores, LinkRules(stores, source))
+    for uri, version in ask_ahead(stores, _without_repeats(named), look_up, lambda uri: uri):
+        if (found := version()) is None:
             held.add("linked_out", uri)
         else:
-            yield version
+            yield found
 
 
-def _versions(
-    stores: Stores, named: Iterator[str], version_of: Callable[[str], FileVersion | None]
-) -> Iterator[tuple[str, FileVersion | None]]:
-    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="blockread-stat") as pool:
-        while batch := list(dict.fromkeys(islice(named, _BATCH))):
-            found = (pool.map if _are_concurrent(stores, batch) else map)(version_of, batch)
-            yield from zip(batch, found, strict=True)
+def _without_repeats(named: Iterator[str]) -> Iterator[str]:
+    while batch := dict.fromkeys(islice(named, _BATCH)):
+        yield from batch
 
 
 def _inside(uri: str, roots: list[str]) -> str:
@@ -130,13 +126,6 @@ def _inside(uri: str, roots: list[str]) -> str:
         " its folder to the roots, or leave it out of the list"
     )
     raise SourceError(msg, uri)
-
-
-def _are_concurrent(stores: Stores, batch: list[str]) -> bool:
-    """Return whether the stores of all these files serve several threads at once."""
-    places = {uris.origin_of(uri): uri for uri in batch}
-    remote = [uri for uri in places.values() if not uris.is_local(uri)]
-    return bool(remote) and all(stores.remote(uri)[0].concurrent for uri in remote)
 
 
 def _version(stores: Stores, links: LinkRules, uri: str) -> FileVersion | None:
