@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import cast
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -29,6 +30,7 @@ from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.upkeep.cleaning_files import archive_file, delete_file, tag_file, what_was_done
 from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.at_once import ask_ahead
 from airflow_provider_blockread.storage.listing.files import why_held
 from airflow_provider_blockread.storage.listing.held_back import HeldBack, VersionRules
 from airflow_provider_blockread.storage.listing.roots import SourceRoots
@@ -221,6 +223,22 @@ class _Scope:
         return False
 
 
+class _Apart:
+    """Says which files may be handled at once: two that would have one place in the archive follow each other."""
+
+    def __init__(self, planned: Mapping[int, str | None]) -> None:
+        self._planned, self._targets = planned, set[str]()
+
+    def place(self, file: CleanFile) -> str | None:
+        """Return the file's URI, or None if an earlier file has the same place in the archive."""
+        target = self._planned[file.ids[0]]
+        if target in self._targets:
+            return None
+        if target is not None:
+            self._targets.add(target)
+        return file.version.path
+
+
 class _Cleaning:
     """One call of `clean`: what it has done and left alone so far."""
 
@@ -244,14 +262,16 @@ class _Cleaning:
             elif self.scope.is_marked(file.version):
                 planned[file.ids[0]] = None if self._archive is None else uris.child(self._archive, path)
         try:
-            for file in write_down(self._env.ledger, self.fit, planned, who=self._who):
-                done[self._do(file, planned[file.ids[0]])].append(file)
+            written = write_down(self._env.ledger, self.fit, planned, who=self._who)
+            for file, state in ask_ahead(self._env.stores, written, partial(self._do, planned), _Apart(planned).place):
+                done[state()].append(file)
         finally:
             finish_cleaning(self._env.ledger, done)
             self._count(done)
 
-    def _do(self, file: CleanFile, target: str | None) -> str:
+    def _do(self, planned: Mapping[int, str | None], file: CleanFile) -> str:
         """Do what was recorded, if the file is the version that was read, and return its new state."""
+        target = planned[file.ids[0]]
         if self.scope.roots.path_of(file.version.path) is None:  # a link has replaced one of its folders meanwhile
             return "changed"
         if target is not None:

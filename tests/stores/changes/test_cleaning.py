@@ -18,8 +18,10 @@ from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import PlanRequest
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.upkeep.cleaning import Cleaned, CleanRequest, clean, propose_cleaning
+from airflow_provider_blockread.storage.ranges import REQUESTS
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
+from tests.servers.proxies import Slow, running
 from tests.servers.store import Store
 
 _FILES = {"a.txt": b"a1\na2\n", "sub/b =#%.txt": b"b1\n"}
@@ -104,6 +106,36 @@ def test_a_source_whose_last_file_was_archived_is_empty(landing: _Landing) -> No
     for key in ("mistyped", "mistyped again"):
         with pytest.raises(FileMissingError, match="does not exist; correct its path"):
             landing.run(key)
+
+
+@pytest.mark.parametrize("action", ["archive", "delete"])
+def test_many_files_are_handled_at_once(tmp_path: Path, moto: Store, action: str) -> None:
+    """Also where a file has the place of another one in the archive: both are there afterwards."""
+    root = moto.new_root()
+    with running(Slow(moto.port, seconds=0.02)) as proxy:
+        pipe = _landing(tmp_path, moto.behind(root, proxy.port), f"{root}/in")
+        pipe.root = f"{root}/more"
+        names = [f"{number}.txt" for number in range(12)]
+        for folder in ("one", "two"):
+            for name in names:
+                pipe.env.stores.write_bytes_atomic(f"{root}/more/{folder}/{name}", f"{folder}\n".encode())
+        assert pipe.run("more").files == 24
+        pipe.pass_seconds(10 * 86_400)
+        archive = f"{root}/archive" if action == "archive" else None
+        source = FileSource([f"{root}/more/one", f"{root}/more/two"])
+        asked = CleanRequest(feed=pipe.feed, source=source, action=action, archive=archive, grace=0)
+        proxy.most = 0
+        done = clean(pipe.env, asked, who="me")
+
+        assert (done.files, done.left) == (24, {"outside": 2})
+        assert 2 < proxy.most <= REQUESTS
+        stores = pipe.env.stores
+        kept = [uri for uri, _ in stores.list_names(f"{root}/archive")] if archive else []
+        expected = [b"one\n"] * len(names) + [b"two\n"] * len(names) if archive else []
+        assert sorted(stores.read_bytes(uri) for uri in kept) == expected
+        assert archive is None or {f"{archive}/{name}" for name in names} <= set(kept)
+        assert list(stores.list_names(f"{root}/more/one")) == []
+        pipe.close()
 
 
 @pytest.mark.parametrize("store", ["moto"], indirect=True)
