@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.store import Ledger
@@ -101,7 +105,7 @@ def test_a_feed_is_behind_when_its_schedule_stands_still(ledger: Ledger, clock: 
     late, other = (condition_of(sums, clock(), lambda error: error, one) for one in (by_schedule, by_pace))
 
     assert (in_time.word, late.word, other.word) == ("healthy", "behind", "healthy")
-    assert late.why.startswith("A run of DAG y has been due for 4 h 10 min; nothing new since")
+    assert late.why.startswith("A run of DAG y has been due for 4 h 10 min; nothing new at the last listing")
 
 
 def test_a_feed_is_idle_while_its_dags_are_paused(ledger: Ledger, clock: Clock) -> None:
@@ -117,11 +121,54 @@ def test_a_feed_is_idle_while_its_dags_are_paused(ledger: Ledger, clock: Clock) 
     late = condition_of(sums, clock(), lambda error: error, paused)
 
     assert (idle.word, late.word) == ("idle", "behind")
-    assert idle.why.startswith("DAGs a, b are paused; nothing new since")
+    assert idle.why.startswith("DAGs a, b are paused; nothing new at the last listing")
     assert late.why.startswith("DAGs a, b are paused; a file has waited for 2 days")
     assert next_window(replace(sums, dags=frozenset("ab")), {"a": None, "b": clock()}) == NextWindow(
         at=clock(), why="by the schedule of DAG b", dag="b"
     )
+
+
+def test_a_feed_whose_listings_fail_is_failing_within_two_hours(ledger: Ledger, clock: Clock) -> None:
+    """However often they are tried: nobody knows what has landed, whatever was published before."""
+    publish(ledger, open_window(ledger))
+
+    def unreadable() -> Iterator[FileVersion]:
+        yield version("a", mtime_ns=2)
+        msg = "it is gone"
+        raise SourceError(msg)
+
+    found = []
+    for _ in range(2):
+        clock.pass_seconds(2400)
+        with pytest.raises(SourceError):
+            record_files(ledger, FEED, unreadable())
+        clock.pass_seconds(60)
+        found.append(condition(ledger))
+    clock.pass_seconds(2400)
+    [sums] = feeds_at_a_glance(ledger)
+    failing = condition_of(sums, clock(), lambda error: error)
+    record_files(ledger, FEED, [], complete=False)
+
+    assert found == ["healthy", "healthy"]
+    assert failing.word == "failing"
+    assert failing.why.startswith(
+        "For 82 min, each listing has failed or not ended (the log of its plan says why); last"
+    )
+    assert condition(ledger) == "healthy"
+
+
+def test_a_feed_is_behind_when_no_task_goes_on_with_a_window(ledger: Ledger, clock: Clock) -> None:
+    """It was planned, and its run has ended, or its tasks find no place: its files wait as others do, and are new."""
+    publish(ledger, open_window(ledger, "older"))
+    open_window(ledger, "k", ("c",))
+    clock.pass_seconds(23 * 3600)
+    before = condition(ledger)
+    clock.pass_seconds(2 * 3600)
+    [sums] = feeds_at_a_glance(ledger)
+    late = condition_of(sums, clock(), lambda error: error)
+
+    assert (before, late.word) == ("healthy", "behind")
+    assert late.why == "Window k has waited for 25 h; last published 25 h ago"
 
 
 def test_a_feed_without_work_is_idle_after_two_weeks(ledger: Ledger, clock: Clock) -> None:

@@ -62,6 +62,7 @@ class FeedSums:
     days: tuple[DaySums, ...]  # of the last `DAYS` in UTC, the oldest first
     open: tuple[WindowRow, ...]  # newest first
     last_listed_at: datetime | None  # when a listing last ended
+    unlisted_since: datetime | None  # when the first listing after it began; none of these has ended
     last_window: LastWindow | None
     last_published_at: datetime | None
     pace: timedelta | None  # between windows planned in the last `DAYS`; None for fewer than three
@@ -82,6 +83,7 @@ def feeds_at_a_glance(ledger: Ledger, of: Collection[int] | None = None) -> list
         waiting = backlogs(connection, of)
         left_out = _left_out(connection, of)
         listed = _listed(connection, of)
+        unlisted = _unlisted(connection, of)
         paces = _paces(connection, of, since)
         days, published = _published(connection, of, since)
         published |= _published_before(connection, {row.id for row in named} - published.keys())
@@ -100,6 +102,7 @@ def feeds_at_a_glance(ledger: Ledger, of: Collection[int] | None = None) -> list
             days=tuple(days[row.id].get(day, DaySums()) for day in dates),
             open=tuple(at_work[row.id]),
             last_listed_at=listed.get(row.id),
+            unlisted_since=unlisted.get(row.id),
             last_window=last.get(row.id),
             last_published_at=published.get(row.id),
             pace=paces.get(row.id),
@@ -125,6 +128,15 @@ def _listed(connection: Connection, of: _Feeds) -> dict[int, datetime | None]:
     ended = newest_listing(listings.c.finished_at.is_not(None))
     query = select(feeds.c.id, listings.c.finished_at).join_from(feeds, listings, listings.c.id == ended)
     return {row[0]: row[1] for row in connection.execute(_of(query, feeds.c.id, of))}
+
+
+def _unlisted(connection: Connection, of: _Feeds) -> dict[int, datetime]:
+    ended, later = newest_listing(listings.c.finished_at.is_not(None)), listings.alias("later")
+    first = select(func.min(later.c.started_at)).where(
+        later.c.feed_id == feeds.c.id, later.c.id > func.coalesce(ended, 0)
+    )
+    query = _of(select(feeds.c.id, first.correlate(feeds).scalar_subquery()), feeds.c.id, of)
+    return {feed: at for feed, at in connection.execute(query) if at is not None}
 
 
 def _last_windows(connection: Connection, of: _Feeds) -> dict[int, LastWindow]:

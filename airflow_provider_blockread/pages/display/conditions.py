@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -28,9 +28,10 @@ _SHOWN_CHARS = 240  # of an error
 class Condition:
     """The condition of a feed.
 
-    `failing`: a window failed or stalled. `behind`: a file has waited for more than twice the usual time between the
-    feed's windows, and more than an hour, or a run of its schedule is overdue for that long. `idle`: nothing waits, and
-    no window was planned for two weeks, or its DAGs are paused. `healthy`: none of these.
+    `failing`: a window failed or stalled, or no listing of its files has ended since one began an hour ago. `behind`: a
+    file, or a planned window, has waited for more than twice the usual time between the feed's windows, and more than
+    an hour, or a run of its schedule is overdue for that long. `idle`: nothing waits, and no window was planned for two
+    weeks, or its DAGs are paused. `healthy`: none of these.
     """
 
     word: str
@@ -54,25 +55,23 @@ def condition_of(
     wrong = [one for one in feed.open if one.state in {"failed", "stalled"}]
     if wrong:
         return Condition(word="failing", why=_wrong(wrong, now, quoted))
-    seen = feed.backlog.seen_at  # not the time by which files are selected, which may be that of an interval long ago
-    lag = now - seen if seen is not None else timedelta()
+    if feed.unlisted_since is not None and now - feed.unlisted_since > _LEAST_LAG:
+        since = duration((now - feed.unlisted_since).total_seconds())
+        why = f"For {since}, each listing has failed or not ended (the log of its plan says why); {_resting(feed, now)}"
+        return Condition(word="failing", why=why)
     limit = _LAG_WITHOUT_PACE if feed.pace is None else max(_LEAST_LAG, _PACES * feed.pace)
+    late = [f"{what} for {duration(lag.total_seconds())}" for what, lag in _waiting(feed, now, upcoming) if lag > limit]
     at_work = next((one for one in feed.open if one.state in {"planning", "reading", "proving", "publishing"}), None)
-    overdue = now - upcoming.at if upcoming is not None and upcoming.dag and upcoming.at else timedelta()
     paused = upcoming is not None and upcoming.at is None
     planned = feed.last_planned_at is not None and feed.last_planned_at > now - timedelta(days=DAYS)
-    if max(lag, overdue) > limit:
+    if late:
         word = "behind"
     elif at_work or (not paused and (feed.backlog.files or feed.open or planned)):
         word = "healthy"
     else:
         word = "idle"
-    waits = f"a file has waited for {duration(lag.total_seconds())}; " if lag > limit else ""
-    if upcoming is not None and overdue > limit:
-        waits += f"a run of DAG {upcoming.dag} has been due for {duration(overdue.total_seconds())}; "
-    if upcoming is not None and paused:
-        waits = f"{upcoming.why}; {waits}"
-    why = waits + (_doing(at_work) if at_work else _resting(feed, now))
+    paused_by = [upcoming.why] if upcoming is not None and paused else []
+    why = "; ".join([*paused_by, *late, _doing(at_work) if at_work else _resting(feed, now)])
     return Condition(word=word, why=why[0].upper() + why[1:])
 
 
@@ -93,6 +92,18 @@ def _wrong(wrong: Sequence[WindowRow], now: datetime, quoted: Callable[[str | No
     return f"{' and '.join(counts)}: {why[:_SHOWN_CHARS]}" if why else " and ".join(counts)
 
 
+def _waiting(feed: FeedSums, now: datetime, upcoming: NextWindow | None) -> Iterator[tuple[str, timedelta]]:
+    """Yield what waits, and for how long."""
+    if feed.backlog.seen_at is not None:  # not the time by which files are selected, which may be that of long ago
+        yield "a file has waited", now - feed.backlog.seen_at
+    if upcoming is not None and upcoming.dag and upcoming.at:
+        yield f"a run of DAG {upcoming.dag} has been due", now - upcoming.at
+    waiting = [one for one in feed.open if one.state == "waiting"]
+    if waiting:
+        first = min(waiting, key=lambda one: one.progress.last_sign_at or one.window.created_at)
+        yield f"window {first.window.key} has waited", now - (first.progress.last_sign_at or first.window.created_at)
+
+
 def _doing(one: WindowRow) -> str:
     """Return what is being done to a window now."""
     if one.state != "reading":
@@ -109,5 +120,8 @@ def _resting(feed: FeedSums, now: datetime) -> str:
     if feed.last_published_at is None:
         return "no window is published yet"
     ago = duration((now - feed.last_published_at).total_seconds())
-    new = "" if feed.backlog.files else f"nothing new since {feed.last_published_at:%Y-%m-%d %H:%M} UTC; "
-    return f"{new}last published {ago} ago"
+    has_new = feed.backlog.files or feed.open
+    if has_new or feed.last_listed_at is None or feed.unlisted_since is not None:
+        return f"last published {ago} ago"
+    listed = duration((now - feed.last_listed_at).total_seconds())
+    return f"nothing new at the last listing {listed} ago; last published {ago} ago"
