@@ -43,6 +43,17 @@ def test_what_to_do_comes_after_the_names_of_files() -> None:
     assert (trouble.headline, trouble.advice) == ("file:///in/a; b does not exist", "Restore it")
 
 
+def test_a_list_says_what_happened_before_it_has_no_room_left() -> None:
+    """The names that stand beside it, and the folders of a long path, would leave none."""
+    staged = "s3://lake/events.blockread/events/0123456789abcdef/g1/00000-e1/data/part-0.parquet"
+    unproven = f"ProofError: feed events window {_WINDOW} generation 1 fails its proof: output file {staged} is missing"
+    changed = f"feed events window {_WINDOW}: s3://landing/events/2026/11/a.csv is no longer the version; restore it"
+
+    assert brief(unproven) == "output file s3://lake/…/part-0.parquet is missing"
+    assert _parts(unproven).headline == f"output file {staged} is missing"
+    assert brief(changed) == "s3://landing/…/a.csv is no longer the version"
+
+
 def test_no_command_that_is_no_remedy_is_put_to_copy() -> None:
     """What would have kept a plan is no help once it is gone, and takes others away when it is called."""
     assert "--keep-manifests" in PRUNED

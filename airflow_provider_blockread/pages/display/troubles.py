@@ -18,7 +18,11 @@ _ESCAPE = r"\\(?:x[0-9a-f]{2}|[\\'tnr])"
 _RECORD = re.compile(
     rf"""; the record is (b'(?:[ -&(-\[\]-~]|{_ESCAPE})*'|b"(?:[ !#-\[\]-~]|{_ESCAPE})*")(?: and [\d,]+ bytes more)?"""
 )
-_NAMED = re.compile(r"^(\w+Error: )?(feed .{1,200}? )?window [0-9a-f]{16}( group \d+)?: ")  # already shown beside it
+# Already shown beside it; of a proof, the stage that it failed in says the rest.
+_NAMED = re.compile(
+    r"^(\w+Error: )?(feed .{1,200}? )?window [0-9a-f]{16}( group \d+| generation \d+ fails its proof)?: "
+)
+_FOLDERS = re.compile(r"(\w+://[^\s/]*/)\S{12,}/")
 _REASONS = ("missing", "changed", "bad")  # with which errors advise to leave a file out
 
 
@@ -62,12 +66,12 @@ def trouble_of(error: str, ledger: str, window: str, paths: Sequence[str] = ()) 
 
 
 def brief(error: str) -> str:
-    """Return what happened, for a list that names the window: without the file's folder and without what to do."""
+    """Return what happened, for a list that names the window: without the folders of files and without what to do."""
     said = _NAMED.sub("", error.partition("\n")[0])
     happened, _ = _parted(said, _end_of_names(said))
     block = NAMED_BLOCK.search(happened)
     if block is None:
-        return happened
+        return _FOLDERS.sub(r"\1…/", happened)
     what, of, path = happened[: block.start()].partition(" of ")
     return what + of + path.rpartition("/")[2] + happened[block.end() :]
 
