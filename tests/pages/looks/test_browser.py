@@ -28,7 +28,9 @@ def addresses(lake: Lake) -> list[str]:
     run = "dag_id=clicks&run_id=scheduled__1"
     tabs = ["dag?dag_id=clicks", "dag?dag_id=none", f"run?{run}", "run?dag_id=clicks&run_id=none"]
     tabs += [f"task?{run}&task_id=clicks.{task}" for task in ("plan", "read&map_index=0", "commit")]
-    actions = [f"{windows[0]}/actions/{name}" for name in ("rebuild", "undo", "undo?files=pending", "abandon")]
+    actions = [
+        f"{windows[0]}/actions/{name}" for name in ("rebuild", "reprocess", "undo", "undo?files=pending", "abandon")
+    ]
     health = "/ledgers/main/health?leftovers=1"
     return [*others, *lists, *windows, bad, f"{bad}/records?at=16&length=20", health, *actions] + [
         f"/tabs/{tab}" for tab in tabs

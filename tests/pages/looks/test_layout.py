@@ -95,5 +95,49 @@ def test_long_names_wrap_in_the_header(browser: Browser, lake: Lake, site: str, 
     assert not overlaps
 
 
+@pytest.mark.parametrize(
+    ("where", "what"),
+    [("/", ".feeds small"), ("first", "main > .soft"), ("good.csv", ".life a"), ("second <script>", ".next code")],
+)
+def test_long_names_wrap_below_it(browser: Browser, lake: Lake, site: str, where: str, what: str) -> None:
+    """The name of a DAG may have 250 characters without a space, and so may a run and a window's key."""
+    context = browser.new_context(**LOOKS["narrow"])
+    page = context.new_page()
+    address = lake.file(where) if where.endswith(".csv") else where if where == "/" else lake.window(where)
+    page.goto(site + address)
+    page.evaluate("what => { document.querySelector(what).textContent = 'k'.repeat(250) }", what)
+    too_wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    context.close()
+
+    assert not too_wide
+
+
+def test_a_name_that_runs_to_the_left_leaves_its_line_in_order(wide: BrowserContext, site: str) -> None:
+    """A number behind it stays behind it."""
+    page = wide.new_page()
+    page.goto(site)
+    name = page.locator(".feeds p a").last
+    name.evaluate("name => { name.textContent = 'מפתח'; name.nextSibling.textContent = ' '; }")
+    place, after = name.bounding_box(), name.locator("xpath=following-sibling::time[1]").bounding_box()
+
+    assert place
+    assert after
+    assert place["x"] + place["width"] <= after["x"]
+
+
+def test_without_scripts_nothing_is_shown_that_does_nothing(browser: Browser, lake: Lake, site: str) -> None:
+    """What only a script can do is there for those who have scripts."""
+    seen = []
+    for scripts in (True, False):
+        context = browser.new_context(**LOOKS["wide"], java_script_enabled=scripts)
+        page = context.new_page()
+        page.goto(site + lake.window("second <script>"))
+        buttons = page.locator("[data-copy], [data-times], [data-theme-switch]")
+        seen.append({one.is_visible() for one in buttons.all()})
+        context.close()
+
+    assert seen == [{True}, {False}]
+
+
 def _paper(page: Page) -> str:
     return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
