@@ -14,7 +14,7 @@ from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.files import find_files, left_out_files, waiting_files
 from airflow_provider_blockread.ledger.overview.health import ledger_database, ledger_health
 from airflow_provider_blockread.ledger.overview.window import file_pieces
-from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
+from airflow_provider_blockread.ledger.overview.windows import WindowFilter, find_windows, list_page
 from airflow_provider_blockread.ledger.schema.tables import REVISIONS, files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_abandoning, finish_withdrawal, release_files
@@ -182,6 +182,16 @@ def test_files_are_found_by_their_path_or_a_part_of_it(ledger: Ledger) -> None:
     assert found("a_", [1]) == ["file:///in/a_b"]
     assert len(found("/in/", [1])) == 2
     assert found("/in/", []) == []
+
+
+def test_what_a_window_wrote_leads_to_it(ledger: Ledger) -> None:
+    """A person who has a row of a table knows the name of its file, which holds the id of the window."""
+    window, other = open_window(ledger, "a", ("a",)), open_window(ledger, "b", ("b",))
+    written = f"part-w{window.id}-g1-00000-e1-t0-0000.parquet"
+
+    for text in (written, f"s3://lake/day=1/{written}", f"blockread-{window.id}-g1-0-e1", f"{window.id} {other.key}!"):
+        assert [one.window.id for one in find_windows(ledger, text, of=[1], limit=9)] == [window.id]
+    assert find_windows(ledger, f"{window.id}{other.id}", of=[1], limit=9) == []
 
 
 def test_a_whole_path_is_found_at_once(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

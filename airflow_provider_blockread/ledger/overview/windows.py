@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -29,6 +30,7 @@ JUDGED = 100
 """Windows that a statement reads whose state depends on heartbeats."""
 
 _BATCH = 500  # windows a statement
+_IDS = re.compile(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])")
 
 #: States of progress in which a window is not over.
 OPEN_STATES = ("planning", "waiting", "reading", "proving", "publishing", "stalled", "failed")
@@ -104,7 +106,7 @@ class WindowFilter:
     """Which windows of a feed to list; an empty field means all."""
 
     state: str = ""  # one of `OPEN_STATES` and `OVER_STATES`
-    text: str = ""  # in the key, or with which the id begins
+    text: str = ""  # in the key, or with which the id begins, or which holds it
     day: datetime | None = None  # of the interval's beginning, or of the planning: its first moment
     bad: bool = False  # with bad records in what is published
     rebuilt: bool = False  # with more than one generation
@@ -169,7 +171,10 @@ def open_windows(
 
 
 def find_windows(ledger: Ledger, text: str, *, of: Sequence[int], limit: int) -> list[WindowRow]:
-    """Return the newest windows of these feeds whose key contains a text, or whose id begins with it."""
+    """Return the newest windows of these feeds whose key contains a text, or whose id begins with it or is in it.
+
+    The names of output files, of folders of the work area and of Spark applications hold ids.
+    """
     query = _newest_first().where(_named(text), windows.c.feed_id.in_(of)).limit(limit)
     with ledger.reading() as connection:
         return window_rows(connection, connection.execute(query).all(), ledger.now())
@@ -215,7 +220,8 @@ def _proven_sums(row: WindowRow) -> GroupSums:
 
 
 def _named(text: str) -> ColumnElement[bool]:
-    return or_(windows.c.key.icontains(text, autoescape=True), windows.c.id.startswith(text, autoescape=True))
+    held = [windows.c.id.in_(ids)] if (ids := _IDS.findall(text)) else []
+    return or_(windows.c.key.icontains(text, autoescape=True), windows.c.id.startswith(text, autoescape=True), *held)
 
 
 def _newest_first() -> Select[Any]:
