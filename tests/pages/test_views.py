@@ -92,7 +92,7 @@ def test_the_files_of_a_window_are_a_strip(lake: Lake) -> None:
     strip = text[text.index('aria-label="The 2 files') :]
     labels = [html.unescape(found) for found in re.findall("<title>(.*?)</title>", strip)]
 
-    assert [label.rpartition(": ")[2] for label in labels] == ["done, 416 B, 1 bad record", "done, 390 B"]
+    assert [label.rpartition(": ")[2] for label in labels] == ["published, 416 B, 1 bad record", "published, 390 B"]
     assert lake.file("good.csv") in strip
 
 
@@ -134,6 +134,17 @@ def test_a_file_that_fails_its_window_says_so(lake: Lake) -> None:
     assert f'<a href="{lake.window("second <script>")}">What can be done with window' in page
     assert "second <script> ✕ failed" in searched
     assert "✕ failed Its window failed on it. The error may quote records" in without_records
+
+
+def test_a_file_is_published_wherever_its_state_is_shown(lake: Lake) -> None:
+    """In a search, on its page and on that of its window: whoever asks whether it is in the table has the answer."""
+    searched, page, window = (
+        words(lake.client.get(one).text) for one in ("/search?q=good", lake.file("good.csv"), lake.window("first"))
+    )
+
+    assert "good.csv ✓ published first" in searched
+    assert "good.csv ✓ published Readers see all its records." in page
+    assert "good.csv ✓ published 390" in window
 
 
 def test_blocks_beside_the_one_that_failed_wait(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from airflow_provider_blockread.pages.display.troubles import brief
 
 _FILTERS = (
     *(words.number, words.size, words.duration, words.exact, words.clock, words.at_ns),
-    *(words.path, words.state, words.lines, words.begins),
+    *(words.path, words.state, words.file_state, words.lines, words.begins),
     *(bars, brief, text_of),
 )
 

@@ -129,6 +129,11 @@ def state(word: str, label: str = "") -> str:
     )
 
 
+def file_state(word: str) -> str:
+    """Return the ledger's state of a file as HTML, where `done` is said as readers of the output see it."""
+    return state("published" if word == "done" else word)
+
+
 def lines(text: str | None) -> str:
     """Return a text of several lines as HTML, without unprintable characters."""
     return Markup("\n").join(printable(line) for line in (text or "").split("\n"))

@@ -188,8 +188,8 @@ def _tape(visit: Visit, row: WindowRow, generation: int, state_of: Callable[[int
 def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Callable[[int, int, str], str]:
     """Return a function for the state of files, from their first and last number and their state in the ledger.
 
-    Files that the window's error names have failed, unless they are left out by now. While the window is not proven,
-    others have their groups' state.
+    Files that the window's error names have failed, unless they are left out by now. Those that readers see are
+    published; while the window is not proven, others have their groups' state.
     """
     read: dict[int, str] = {}
     if row.viewed is not None and row.viewed.state in _UNREAD and row.window.blocks <= _MOST_DRAWN:
@@ -199,6 +199,8 @@ def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Ca
     def state(first: int, last: int, stored: str) -> str:
         if any(first <= file <= last for file in failed):
             return "failed"
+        if stored == "done":
+            return "published"
         mine = [read[file] for file in ids[bisect_left(ids, first) : bisect_right(ids, last)]]
         # A failed group has not completely read any of its files.
         of_groups = worst("waiting" if word == "failed" else word for word in mine) if mine else "waiting"
