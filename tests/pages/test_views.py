@@ -66,7 +66,7 @@ def test_feeds_say_what_fails_first(lake: Lake) -> None:
     said = words(lake.client.get("/").text)
 
     assert "1 failing" in said
-    assert "1 window failed: csv record at byte 16 of" in said
+    assert "1 window failed : csv record at byte 16 of" in said
     assert "102 records today, 1 bad" in said
 
 

@@ -36,6 +36,7 @@ class Condition:
 
     word: str
     why: str
+    window: str = ""  # that failed or stalled, the newest one
 
 
 def condition_of(
@@ -54,7 +55,7 @@ def condition_of(
     """
     wrong = [one for one in feed.open if one.state in {"failed", "stalled"}]
     if wrong:
-        return Condition(word="failing", why=_wrong(wrong, now, quoted))
+        return Condition(word="failing", why=_wrong(wrong, now, quoted), window=wrong[0].window.id)
     if feed.unlisted_since is not None and now - feed.unlisted_since > _LEAST_LAG:
         since = duration((now - feed.unlisted_since).total_seconds())
         why = f"For {since}, each listing has failed or not ended (the log of its plan says why); {_resting(feed, now)}"

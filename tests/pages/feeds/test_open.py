@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import event
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.ledger.overview import unfinished
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
 from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
@@ -34,6 +35,15 @@ def wait(ledger: Ledger, clock: Clock, feed: str = FEED) -> None:
     for number in range(4):
         clock.pass_seconds(60)
         open_window(ledger, f"newer {number}", (f"{feed} {number}",), feed=feed)
+
+
+def test_what_failed_is_one_click_away(client: TestClient, ledger: Ledger, clock: Clock) -> None:
+    """From all feeds, and from the feed's page: its list and its chart may have newer windows only."""
+    fail(ledger, "bad")
+    wait(ledger, clock)
+    link = f'<a href="/ledgers/main/windows/{window_id(FEED, "bad")}">1 window failed</a>: broke'
+
+    assert [client.get(page).text.count(link) for page in ("/", "/ledgers/main/feeds/1")] == [1, 1]
 
 
 @pytest.mark.parametrize("backfilled", [FEED, "another"])
