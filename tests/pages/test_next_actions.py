@@ -71,7 +71,7 @@ def test_a_plan_under_way_is_waited_for(client: TestClient, env: Environment, cl
 
 
 def test_a_window_that_is_read_goes_on_or_is_given_up(page: Page, env: Environment, clock: Clock) -> None:
-    """By itself while somebody is at work; by clearing its run once the reader has ended, or has failed."""
+    """By itself while somebody is at work; by clearing its run once that or the reader has ended, or has failed."""
     said = {"waiting": str(page)}
     claimed = make.claim(env.ledger, ref(page.window))
     said["reading"] = str(page)
@@ -91,7 +91,8 @@ def test_a_window_that_is_read_goes_on_or_is_given_up(page: Page, env: Environme
         "failed": "Fix the cause and read on",
         "proving": "Wait",
     }
-    assert [state for state, words in said.items() if CLEAR in words] == ["stalled", "failed"]
+    assert [state for state, words in said.items() if CLEAR in words] == ["waiting", "stalled", "failed"]
+    assert "If its run has ended, clear the run from its plan on." in said["waiting"]
 
 
 def test_a_window_that_is_published_is_not_given_up(page: Page, env: Environment, clock: Clock) -> None:

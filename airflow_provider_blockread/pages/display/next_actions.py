@@ -55,7 +55,7 @@ def next_actions(
     if row.state == "published" and row.shown is not None:
         return _published(row, detail, goes_back=goes_back)
     if row.state in _GOES_ON:
-        return [NextAction(title="Wait", effect=_wait(row)), *_given_up(row)]
+        return [_wait(row), *_given_up(row)]
     return ways_on(row, files) or _withdrawn(row, withdrawal, goes_back=goes_back)
 
 
@@ -67,10 +67,14 @@ def ways_on(row: WindowRow, files: Sequence[NamedFile]) -> list[NextAction]:
     return [*first, *_given_up(row)]
 
 
-def _wait(row: WindowRow) -> str:
+def _wait(row: WindowRow) -> NextAction:
+    effect, command = _GOES_ON[row.state], ""
     if is_being_scanned(row):
-        return "A scan finds where records begin in files that span groups; its task's log says how far it is."
-    return _GOES_ON[row.state]
+        effect = "A scan finds where records begin in files that span groups; its task's log says how far it is."
+    elif row.state == "waiting":
+        words, command = going_on(row)
+        effect = f"{effect} If its run has ended, {words}."
+    return NextAction(title="Wait", effect=effect, command=command)
 
 
 def going_on(row: WindowRow) -> tuple[str, str]:
