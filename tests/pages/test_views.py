@@ -67,7 +67,7 @@ def test_feeds_say_what_fails_first(lake: Lake) -> None:
 
     assert "1 failing" in said
     assert "1 window failed : csv record at byte 16 of" in said
-    assert "102 records today, 1 bad" in said
+    assert "102 records , 1 bad, 806 B today" in said
 
 
 def test_a_published_window_shows_its_proof_in_numbers(lake: Lake) -> None:
