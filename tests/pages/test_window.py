@@ -13,8 +13,10 @@ from airflow_provider_blockread.ledger.schema.tables import generations, windows
 from airflow_provider_blockread.ledger.windows.generations import start_generation
 from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.ledger.windows.scans import begin_scan, end_scan
+from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.make import FEED, claim, close_empty_window, open_window, publish, ref
+from tests.pages.visitors import Person, site_of
 
 
 def _offered(client: TestClient, window: Window) -> set[str]:
@@ -36,6 +38,19 @@ def test_a_window_offers_what_its_state_allows(client: TestClient, env: Environm
     assert planned == failed == {"reprocess", "exclude", "abandon"}
     assert published == {"rebuild", "reprocess", "verify", "undo"}
     assert _offered(client, window) == planned | published
+
+
+def test_a_window_says_why_each_of_its_groups_failed(client: TestClient, env: Environment) -> None:
+    """Whoever mends only what is said first waits for the next failure; others see that there is more."""
+    window = open_window(env.ledger)
+    for group, why in enumerate(("broke at once", "was denied; ask for access")):
+        fail_group(env.ledger, claim(env.ledger, ref(window, group=group)), why)
+    page = f"/ledgers/main/windows/{window.id}"
+    text, alone = client.get(page).text, TestClient(make_app(site_of(env, Person(reads=set())))).get(page).text
+
+    assert [text.count(why) for why in ("broke at once", "was denied", "ask for access")] == [1, 1, 0]
+    assert [">1 other group failed, too<" in one for one in (text, alone)] == [True, True]
+    assert "was denied" not in alone
 
 
 def test_one_block_is_one_block(client: TestClient, env: Environment) -> None:

@@ -38,6 +38,7 @@ class WindowCard:
     trouble: Trouble | None
     ways_on: list[NextAction]
     left_s: float | None  # that the rest takes, while it is being read
+    failed_groups: int
     hides_trouble: bool  # something failed, and the visitor may not see records, which errors quote
 
 
@@ -62,6 +63,7 @@ def window_card(found: RunWindow, groups: Sequence[Group]) -> WindowCard:
         trouble=failure.trouble,
         ways_on=ways_on(row, failure.files),
         left_s=window_left_s(row),
+        failed_groups=sum(one.state == "failed" for one in groups),
         hides_trouble=bool(row.error) and not found.reads_records,
     )
 

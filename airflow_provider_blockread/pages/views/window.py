@@ -155,6 +155,7 @@ def _moving(visit: Visit, row: WindowRow, withdrawn_at: datetime | None = None) 
         "stages": stages_of(row, withdrawn_at),
         "groups": listed,
         "group_count": len(paces),
+        "failed_groups": sum(one.state == "failed" for one in paces),
         "drawn": groups_strip(paces, name, {one.group.ref.group for one in listed}) if paces else None,
         "skew": _skew(paces),
     }

@@ -206,16 +206,17 @@ def test_an_error_is_only_for_those_who_may_read_records(env: Environment, windo
 
 def test_a_run_shows_its_windows(client: TestClient, env: Environment, window: Window) -> None:
     """A window that failed has its reason and what works now, as commands; a published one its numbers."""
-    fail_group(env.ledger, _read(env, window, 0), BAD)
+    for group in range(2):
+        fail_group(env.ledger, _read(env, window, group), BAD)
     failed = client.get(f"/tabs/run?{RUN}").text
     publish(env.ledger, window)
     published = client.get(f"/tabs/run?{RUN}").text
 
     assert "<code>airflow dags clear load --run-id manual__1</code>" in failed
+    assert f'windows/{window.id}#groups">1 other group failed, too<' in failed
     assert f"blockread windows abandon {window.id} --state" in failed
     assert f"blockread windows exclude {window.id} file:///in/a --reason ... --state" in failed
-    assert published.count('<li class="past">') == 4
-    assert "What works now" not in published
+    assert (published.count('<li class="past">'), "What works now" in published) == (4, False)
 
 
 def test_a_run_without_files_says_since_when(client: TestClient, env: Environment, window: Window) -> None:
