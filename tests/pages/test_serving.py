@@ -23,7 +23,7 @@ from airflow_provider_blockread.pages.site import Site
 from airflow_provider_blockread.pages.visit import Ledgers
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.stores import Stores
-from tests.ledger.make import open_window
+from tests.ledger.make import FEED, close_empty_window, open_window
 from tests.ledgers import open_ledger
 from tests.pages.visitors import Person
 
@@ -110,6 +110,15 @@ def test_a_connection_that_stays_keeps_its_ledger(env: Environment, monkeypatch:
     ledgers = Ledgers(Site(ledgers={"main": iter(made).__next__}, visitor=Person().arrive))
 
     assert {id(ledgers.open("main").ledger) for _ in made} == {id(made[0].ledger)}
+
+
+@pytest.mark.parametrize(("there", "said"), [(49, 0), (51, 1)])
+def test_a_search_that_found_more_says_so(env: Environment, client: TestClient, there: int, said: int) -> None:
+    """What is not listed was found all the same."""
+    for number in range(there):
+        close_empty_window(env.ledger, FEED, f"hour {number}", owner="me")
+
+    assert client.get("/search?q=hour").text.count("The newest 50; more of a key finds fewer.") == said
 
 
 def test_a_search_says_what_it_could_not_look_into(env: Environment) -> None:

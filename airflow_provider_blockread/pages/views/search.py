@@ -42,7 +42,8 @@ def show(visit: Visit) -> Response:
     text, below, only = visit.asked("q"), whole(visit.asked("below")), visit.asked("ledger")
     names = [name for name in visit.ledgers.names if below is None or name == only]
     hits = [_in_ledger(visit, name, text, below) for name in names] if len(text) >= _LEAST_CHARS else []
-    return visit.page("search.html", {"text": text, "hits": hits, "below": below, "least": _LEAST_CHARS})
+    values = {"text": text, "hits": hits, "below": below, "least": _LEAST_CHARS, "most": _MOST}
+    return visit.page("search.html", values)
 
 
 def _in_ledger(visit: Visit, name: str, text: str, below: int | None) -> Hits:
