@@ -12,6 +12,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.feed_options import newest_sources
 from airflow_provider_blockread.ledger.overview.files import FileLife, file_life, file_versions
+from airflow_provider_blockread.ledger.overview.runs import viewed_groups
 from airflow_provider_blockread.ledger.overview.window import quarantine_files
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
@@ -45,9 +46,8 @@ def show(visit: Visit) -> Response:
     """Return the page."""
     env, life = visit.env, _life(visit)
     row = life.windows[-1] if life.windows else None
-    trouble = _trouble(visit, life, row)
+    trouble, wrong = _trouble(visit, life, row)
     blocks, note, bad, bad_note = _evidence(visit, life, row)
-    wrong = block_of(row.error) if trouble and row and row.error else None
     blocks = [_as_it_failed(one, wrong) for one in blocks]
     asked = whole(visit.asked("block")) or 0
     first = next((index for index, one in enumerate(blocks) if one.number >= asked), 0)
@@ -105,12 +105,17 @@ def _life(visit: Visit) -> FileLife:
     return life
 
 
-def _trouble(visit: Visit, life: FileLife, row: WindowRow | None) -> Trouble | None:
-    """Return why the newest window failed if its error names this file, or None."""
-    if row is None:
-        return None
-    failure = failure_of(visit.env.ledger, row, row.error, visit.quoted(row.error))
-    return failure.trouble if any(one.id == life.id for one in failure.files) else None
+def _trouble(visit: Visit, life: FileLife, row: WindowRow | None) -> tuple[Trouble | None, int | None]:
+    """Return why the newest window, or a group of it, failed on this file, and the number of the block at fault."""
+    if row is None or row.error is None:
+        return None, None
+    ledger = visit.env.ledger
+    for error in (row.error, *(one.error for one in viewed_groups(ledger, row))):
+        if error is not None and life.path in error:
+            failure = failure_of(ledger, row, error, visit.quoted(error))
+            if any(one.id == life.id for one in failure.files):
+                return failure.trouble, block_of(error)
+    return None, None
 
 
 def _as_it_failed(block: FileBlock, wrong: int | None) -> FileBlock:

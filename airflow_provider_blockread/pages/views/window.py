@@ -15,6 +15,7 @@ from airflow_provider_blockread.ledger.overview.runs import viewed_groups
 from airflow_provider_blockread.ledger.overview.window import (
     NamedFile,
     file_pieces,
+    named_files,
     quarantine_files,
     window_detail,
     window_files,
@@ -40,6 +41,7 @@ _GROUPS = 100  # listed groups; those that are not done come first
 _DRAWN = 200  # segments of the strip of files
 _MOST_DRAWN = 20_000  # files that a strip shows
 _BAD = 100  # listed bad records
+_ERRORS = 20  # of groups whose files are shown as failed
 _UNREAD = {"reading", "failed"}
 
 
@@ -60,7 +62,7 @@ def show(visit: Visit) -> Response:
     bad, bad_note = bad_records(visit.env, kept, limit=_BAD)
     failure = failure_of(ledger, row, row.error, visit.quoted(row.error))
     failed, trouble = failure.files, failure.trouble
-    state_of = _state_of_files(visit, viewed, {one.id for one in failed if not one.left_out})
+    state_of = _state_of_files(visit, viewed, {one.id for one in (*failed, *_others(visit, row)) if not one.left_out})
     withdrawal = find_withdrawal(ledger, row.window.id)
     goes_back = row.state in {"published", "abandoned"} and can_go_back(visit.env, row.window)
     values = {
@@ -108,6 +110,15 @@ def live(visit: Visit) -> Response:
             "html": visit.fragment("window_live.html", {"row": row} | values),
         }
     )
+
+
+def _others(visit: Visit, row: WindowRow) -> list[NamedFile]:
+    """Return the files that errors of other groups than the one whose error the window has name."""
+    if row.error is None or row.generation is None:
+        return []
+    ledger, number = visit.env.ledger, row.generation.number
+    errors = sorted({one.error for one in viewed_groups(ledger, row) if one.error is not None} - {row.error})
+    return [file for error in errors[:_ERRORS] for file in named_files(ledger, row.window.id, error, generation=number)]
 
 
 def _failed_at(visit: Visit, trouble: Trouble | None, failed: Sequence[NamedFile]) -> str | None:

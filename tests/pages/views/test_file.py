@@ -6,14 +6,16 @@ import html
 import re
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.overview.files import file_versions
 from airflow_provider_blockread.ledger.schema.tables import feeds, files
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.options import Limits, Selection
+from airflow_provider_blockread.options import JsonLines, Limits, Selection
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.make import version
@@ -73,3 +75,20 @@ def test_a_file_read_in_parts_is_not_called_untaken(tmp_path: Path) -> None:
     assert "pending Windows read it in parts; none has taken the rest yet." in text
     assert "bytes 0 to 2,000: ✓ published" in text
     assert "the rest of it waits for a window" in text
+
+
+def test_each_file_on_which_a_group_failed_says_so(tmp_path: Path) -> None:
+    """The window has one error, and its groups have one each."""
+    pipe = Pipe(tmp_path, ReadHere(), record_format=JsonLines(schema="id long"), group_bytes=1)
+    pipe.put({"a": b"bad a\n", "b": b"bad b\n", "c": b'{"id": 1}\n'})
+    planned = pipe.plan()
+    for group in range(2):
+        with pytest.raises(RecordError):
+            pipe.read(planned, groups=[group])
+    pages = [_said(pipe.env, f"files/{number}") for number in (1, 2, 3)]
+    window = _said(pipe.env, f"windows/{planned.window}")
+    pipe.close()
+
+    assert [page.count("✕ failed Its window failed on it.") for page in pages] == [1, 1, 0]
+    assert ["record at byte 0 of" in page for page in pages] == [True, True, False]
+    assert [f"/ {name} ✕ failed" in window for name in "abc"] == [True, True, False]
