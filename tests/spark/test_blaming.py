@@ -19,7 +19,8 @@ from airflow_provider_blockread.spark.frames.blaming import blamed
 from tests.pipeline.cluster import free_port
 from tests.pipeline.evidence import Reading
 
-_TRACE = "An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File x\n"
+_WORKER = "An exception was thrown from the Python worker:\n"
+_TRACE = f'{_WORKER}Traceback (most recent call last):\n  File "x.py", line 1, in f\n    f()\n    ^^^\n'
 _SEALED, _FORGED = (as_line(ProofError("not whole"), secret) for secret in ("mine", "theirs"))
 _PLAN = "\n[NO] no such column; line 1;\n'Project"
 
@@ -27,12 +28,18 @@ _PLAN = "\n[NO] no such column; line 1;\n'Project"
 RAISED: dict[str, tuple[BaseException, type[BlockReadError], str]] = {
     "query": (AnalysisException(_PLAN), FunctionError, "the SQL query fails: [NO] no such column; line 1; correct it"),
     "task": (PythonException(f"{_TRACE}ValueError: no"), FunctionError, "the SQL query fails: ValueError: no; correct"),
+    "bare": (PythonException(f"{_TRACE}AssertionError"), FunctionError, "the SQL query fails: AssertionError; correct"),
+    "own": (PythonException(f"{_TRACE}mine.Odd: 1"), FunctionError, "the SQL query fails: mine.Odd: 1; correct"),
+    "lines": (PythonException(f"{_TRACE}mine.Odd: 1\nKeyError: 2"), FunctionError, "fails: mine.Odd: 1; correct"),
+    "hidden": (PythonException(f"{_WORKER}AssertionError"), FunctionError, "fails: AssertionError; correct"),
+    "own hidden": (PythonException(f"{_WORKER}mine.Odd: 1"), FunctionError, "fails: mine.Odd: 1; correct"),
     "sealed": (PythonException(f"{_TRACE}RuntimeError: {_SEALED}"), ProofError, "not whole"),
     "forged": (PythonException(f"{_TRACE}RuntimeError: {_FORGED}"), FunctionError, "fails: RuntimeError: blockread"),
     "executor": (UnknownException("executor lost"), SparkJobError, "executor lost"),
     "jvm": (Py4JNetworkError("ValueError: no"), SparkJobError, "ValueError: no"),
     "service": (ConnectionResetError("by peer"), FunctionError, "the SQL query fails: ConnectionResetError: by peer"),
     "function": (KeyError("x"), FunctionError, "the SQL query fails: KeyError: 'x'"),
+    "no words": (NotImplementedError(), FunctionError, "the SQL query fails: NotImplementedError; correct it"),
     "exit": (SystemExit(0), FunctionError, "the SQL query fails: SystemExit: 0"),
     "returned": (FunctionError("returned int"), FunctionError, "group 0: returned int"),
     "record": (RecordError("bad"), RecordError, "bad"),

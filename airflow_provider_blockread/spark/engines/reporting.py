@@ -12,8 +12,10 @@ from airflow_provider_blockread.exchange.failures import as_line, from_text
 # The line of Spark's long message with the reason: Py4J's first line only names a call.
 _REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*")
 
-# The last line of a Python traceback in Spark's message; names of Java classes begin with a package.
-_RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit): .*", re.MULTILINE)
+# The line after the frames of a Python traceback, and what looks like one where Spark is set to hide tracebacks; names
+# of Java classes begin with a package.
+_AFTER_FRAMES = re.compile(r'^  File ".*\n(?:  .*\n)*(\S.*)', re.MULTILINE)
+_RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?$", re.MULTILINE)
 
 # Problems of the executors' Python, which `spark.pyspark.python` names, and not of a record. A pattern begins with the
 # class of the error, since the text after it may quote a record.
@@ -68,5 +70,6 @@ def job_failed(error: BaseException) -> SparkJobError:
 
 def raised_by(text: str) -> str:
     """Return the line of Spark's message with the error that a task raised in Python, or an empty string."""
-    raised = _RAISED.findall(text.partition("\n\tat ")[0])
+    of_python = text.partition("\n\tat ")[0]
+    raised = _AFTER_FRAMES.findall(of_python) or _RAISED.findall(of_python)
     return raised[-1] if raised else ""

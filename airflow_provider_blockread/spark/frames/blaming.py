@@ -48,15 +48,15 @@ def _of_user(spec: ReadSpec, error: BaseException) -> FunctionError | None:
     """Return the error of the user's code, or None if Spark itself failed."""
     from pyspark.errors import PySparkException, PythonException
 
-    kind = type(error)
+    kind, text = type(error), str(error).strip()
     if kind.__name__ in _OF_SPARK or kind.__module__.startswith("py4j."):  # which a client of Spark Connect lacks
         return None
     if isinstance(error, PythonException):
-        what = raised_by(str(error))
+        what = raised_by(text) or text.rpartition("Python worker:\n")[2].partition("\n")[0]
     elif isinstance(error, PySparkException):  # the query plan and the JVM's stack follow the first line
-        what = str(error).strip().partition("\n")[0].strip().rstrip(";")
+        what = text.partition("\n")[0].strip().rstrip(";")
     else:
-        what = f"{type(error).__name__}: {error}"
+        what = f"{kind.__name__}: {error}".rstrip(": ")
     option = spec.options.function
     own = getattr(load_function(option.path), "__code__", None) if isinstance(option, DataFrameFunction) else None
     where = "" if own is None else place_in(own.co_filename, error)
