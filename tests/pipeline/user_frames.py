@@ -201,3 +201,8 @@ def kills_after_a_shuffle(records: DataFrame) -> DataFrame:
 
     spread = records.repartition(4).mapInArrow(lambda batches: batches, "value string")
     return spread.repartition(5).mapInArrow(lambda batches: map(kills_spark, batches), "value string")
+
+
+def nested(records: DataFrame) -> DataFrame:
+    """Return lists and structs that, as Spark knows, hold no nulls."""
+    return records.selectExpr("id", "array(struct(word, id + 1L AS next)) AS words", "named_struct('one', 1) AS fix")

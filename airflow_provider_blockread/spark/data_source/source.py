@@ -11,13 +11,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from inspect import signature
 from typing import Any, ClassVar
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from airflow_provider_blockread.blocks import Block, FileVersion
@@ -35,24 +33,19 @@ from airflow_provider_blockread.spark.data_source.options import NAME, ReadOptio
 from airflow_provider_blockread.spark.data_source.planning import plan_partitions
 from airflow_provider_blockread.spark.data_source.reading import read_batches
 from airflow_provider_blockread.spark.data_source.remedies import advise
+from airflow_provider_blockread.spark.engines.columns import in_arrow, in_spark
 from airflow_provider_blockread.spark.inferring import infer_columns
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
 
 StorageOptions = Mapping[str, Mapping[str, object]]
 
-# Newer versions of Spark require the zone of timestamps; 4.0 always uses UTC.
-_ASKS_ZONE = "timezone" in signature(to_arrow_schema).parameters
 _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"  # makes Spark's Python workers report only the message of an error
 
 
 def make_data_source(storage_options: StorageOptions) -> type[DataSource]:
     """Return the class to register; it holds the storage options (by root URI), so that no option or plan does."""
     return type("BlockRead", (BlockReadSource,), {"storage_options": storage_options})
-
-
-def _in_arrow(schema: StructType) -> pa.Schema:
-    return to_arrow_schema(schema, timezone="UTC") if _ASKS_ZONE else to_arrow_schema(schema)
 
 
 def _in_spark(schema: pa.Schema) -> StructType:
@@ -63,7 +56,7 @@ def _in_spark(schema: pa.Schema) -> StructType:
 def _field(column: pa.Field) -> StructField:
     with suppress(PySparkTypeError):
         if "timestamp[ns" not in str(column.type):  # at any depth; Spark's unit is the microsecond
-            return from_arrow_schema(pa.schema([column]), prefer_timestamp_ntz=True).fields[0]
+            return in_spark(pa.schema([column])).fields[0]
     msg = (
         f"{NAME}: column {column.name!r} is of type {column.type}, which Spark does not have; declare another type in"
         " the schema"
@@ -123,12 +116,12 @@ class BlockReadSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader that returns these columns."""
         with _short_errors():
-            asked = _in_arrow(schema)
+            asked = in_arrow(schema)
             read = self._read
             if self._is_typed:
                 read = replace(read, record_format=with_schema(read.record_format, asked))
             own = file_schema(read.record_format)
-            usual = _in_arrow(_in_spark(with_places(own)))
+            usual = in_arrow(_in_spark(with_places(own)))
             check_asked(read, chosen(own, read.columns).names, usual, asked)
             files, self._files = self._files, []
             return BlockReadReader(read, Columns.of(read.record_format, asked), self.storage_options, files)

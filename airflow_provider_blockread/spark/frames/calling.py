@@ -11,6 +11,7 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import DataFrameFunction, FrameFunction, Sql
 from airflow_provider_blockread.sinks.conform import difference, misnamed
+from airflow_provider_blockread.spark.engines.columns import in_arrow
 from airflow_provider_blockread.spark.tasks.loading import load_function
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema
 
@@ -71,11 +72,23 @@ def output_schema(option: FrameFunction, frame: DataFrame) -> pa.Schema:
     """
     if problem := misnamed(pa.schema([(name, pa.null()) for name in frame.columns])):
         raise FunctionError(problem)
-    found = frame.limit(0).toArrow().schema.remove_metadata()  # the metadata only says that instants are in UTC
+    found = in_arrow(frame.schema)
     declared = declared_schema(option)
     if declared is None:
         return found
-    if what := difference(pa.RecordBatch.from_pylist([], schema=found), declared):
+    fields = {field.name: field for field in declared}
+    widened = pa.schema([_widened(field, fields.get(field.name, field)) for field in found])
+    if what := difference(pa.RecordBatch.from_pylist([], schema=widened), declared):
         msg = f"{option} does not return its declared schema: {what}; return these columns and types, or declare others"
         raise FunctionError(msg)
     return declared
+
+
+def _widened(found: pa.Field, declared: pa.Field) -> pa.Field:
+    """Return a field in which all may be null that may be null in the declared one: Spark often knows of no nulls."""
+    kind, wanted = found.type, declared.type
+    if pa.types.is_list(kind) and pa.types.is_list(wanted):
+        kind = pa.list_(_widened(kind.value_field, wanted.value_field))
+    elif pa.types.is_struct(kind) and pa.types.is_struct(wanted) and kind.num_fields == wanted.num_fields:
+        kind = pa.struct(list(map(_widened, kind, wanted)))
+    return pa.field(found.name, kind, nullable=found.nullable or declared.nullable)

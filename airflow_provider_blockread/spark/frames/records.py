@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import OutputFile
-from airflow_provider_blockread.records.columns.schema import schema_text
 from airflow_provider_blockread.sinks.parquet import intact
+from airflow_provider_blockread.spark.engines.columns import in_spark
 from airflow_provider_blockread.spark.engines.reporting import own_errors_as_text
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -38,7 +38,7 @@ _EXACT = {
 
 def empty_frame(session: SparkSession, schema: pa.Schema) -> DataFrame:
     """Return a DataFrame with these columns and no rows."""
-    return session.createDataFrame([], schema_text(schema))
+    return session.createDataFrame([], in_spark(schema))
 
 
 def records_frame(
@@ -61,8 +61,8 @@ def records_frame(
         return empty_frame(session, schema)
     if not all(map(_OF_THE_JVM.fullmatch, paths)):
         session.dataSource.register(_staged_source(make_stores, files, schema, secret))
-        return session.read.format(_STAGED).schema(schema_text(schema)).load()
-    frame = session.read.options(**_EXACT).schema(schema_text(schema)).parquet(*paths)
+        return session.read.format(_STAGED).schema(in_spark(schema)).load()
+    frame = session.read.options(**_EXACT).schema(in_spark(schema)).parquet(*paths)
     found, written = frame.count(), sum(file.rows for file in files)
     if found != written:
         msg = f"Spark finds {found} records in the staged files, {written} were written; clear the group's task"

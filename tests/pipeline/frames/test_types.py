@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import AsRead, JsonLines, Sql
+from airflow_provider_blockread.options import AsRead, Csv, DataFrameFunction, JsonLines, Sql
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.spark.frames.types import as_frame
 from tests.pipeline.make import Pipe
@@ -40,10 +42,36 @@ COLUMNS: dict[str, tuple[str, list[Any]]] = {
 SCHEMA = ", ".join(f"`{name}` {kind}" for name, (kind, _) in COLUMNS.items())
 
 
+#: Settings of Spark that change types.
+SETTINGS = {
+    "spark.sql.execution.arrow.useLargeVarTypes": "true",
+    "spark.sql.session.timeZone": "Europe/Paris",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+}
+
+
+@pytest.fixture
+def settings(spark: InProcessSpark) -> Iterator[None]:
+    """Give Spark's session settings that change types."""
+    from pyspark.sql import SparkSession
+
+    spark._started()
+    session = SparkSession.builder.getOrCreate()
+    before = {name: session.conf.get(name) for name in SETTINGS}
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        session.conf.set(name, str(value))
+
+
 @pytest.mark.spark
+@pytest.mark.parametrize("set_by", ["nobody", "the user"])
 @pytest.mark.parametrize("out_name", ["out", "out [1]"], ids=["by the JVM", "by the data source"])
-def test_each_type(pipe: Pipe, out_name: str) -> None:
-    """What a query selects has the types and values that the reader alone publishes."""
+def test_each_type(pipe: Pipe, out_name: str, set_by: str, request: pytest.FixtureRequest) -> None:
+    """What a query selects has the types and values that the reader alone publishes, whatever Spark's settings are."""
+    if set_by == "the user":
+        request.getfixturevalue("settings")
     records = [{name: values[n] for name, (_, values) in COLUMNS.items()} for n in range(3)]
     pipe.put({"a.jsonl": "".join(json.dumps(record) + "\n" for record in records).encode()})
     pipe.record_format, pipe.function, pipe.out_name = JsonLines(schema=SCHEMA), AsRead(), "as read"
@@ -58,6 +86,19 @@ def test_each_type(pipe: Pipe, out_name: str) -> None:
     assert sorted(selected.to_pylist(), key=str) == sorted(as_read, key=str)
     wanted = as_frame(parse_schema(SCHEMA))
     assert (selected.schema.names, selected.schema.types) == (wanted.names, wanted.types)
+
+
+@pytest.mark.spark
+def test_a_declared_schema_of_nested_columns(pipe: Pipe) -> None:
+    """Columns whose elements Spark knows to be there are taken for declared ones whose elements may be null."""
+    pipe.put({"a.csv": b"1,x\n"})
+    pipe.record_format = Csv(schema="id long, word string")
+    schema = "id long, words array<struct<word: string, next: long>>, fix struct<one: int>"
+    pipe.function = DataFrameFunction("user_frames:nested", schema=schema)
+    pipe.run()
+
+    assert pipe.rows() == [{"id": 1, "words": [{"word": "x", "next": 2}], "fix": {"one": 1}}]
+    assert ds.dataset(str(pipe.out)).schema.types == parse_schema(schema).types
 
 
 @pytest.mark.parametrize("kind", ["uint8", "uint64", "halffloat", "time64[us]", "timestamp[ns]", "array<uint16>"])
