@@ -78,3 +78,18 @@ def test_an_error_is_one_line(remote: SparkSession, tmp_path: Path) -> None:
         remote.read.format("blockread").load(str(tmp_path)).collect()
     assert "RecordError: lines record at byte 2 of file://" in str(failed.value)
     assert "Traceback" not in str(failed.value)
+
+
+def test_a_view_keeps_the_list_of_files(remote: SparkSession, tmp_path: Path) -> None:
+    """Without the plans that the server keeps, each query lists the files, but not one of a view."""
+    (tmp_path / "a").write_bytes(b"1\n2\n")
+    register(remote)
+    found = remote.read.format("blockread").load(str(tmp_path))
+    found.createOrReplaceTempView("landed")
+    (tmp_path / "b").write_bytes(b"3\n")
+    remote.conf.set("spark.connect.session.planCache.enabled", "false")
+    try:
+        assert (found.count(), remote.table("landed").count()) == (3, 2)
+    finally:
+        remote.conf.unset("spark.connect.session.planCache.enabled")
+        remote.catalog.dropTempView("landed")
