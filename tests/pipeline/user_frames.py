@@ -37,6 +37,13 @@ def cached(records: DataFrame) -> DataFrame:
     return kept.filter(kept["id"] >= largest_id - 1).selectExpr("id", f"{total}L AS total")
 
 
+def caches_and_raises(records: DataFrame) -> DataFrame:
+    """Keep the records in memory, and raise."""
+    cached(records)
+    msg = "after all"
+    raise ValueError(msg)
+
+
 def counted(records: DataFrame) -> DataFrame:
     """Aggregate to one row."""
     return records.selectExpr("count(*) AS n", "sum(id) AS s", "count(DISTINCT word) AS words")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import DataFrameFunction, FrameFunction, Sql
 from airflow_provider_blockread.sinks.conform import difference, misnamed
 from airflow_provider_blockread.spark.engines.columns import in_arrow
+from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.tasks.loading import load_function
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema
 
@@ -32,26 +33,46 @@ def check_function(option: FrameFunction, empty: DataFrame) -> None:
 
 @contextmanager
 def applied(option: FrameFunction, records: DataFrame) -> Iterator[DataFrame]:
-    """Yield the result of a function or query for the records; the query's view exists until the body ends.
+    """Yield the result of a function or query for the records.
+
+    Until the body ends, the query's view exists, and Spark keeps what the function caches of the records or its result.
 
     Raises:
         FunctionError: when the function does not return a DataFrame, or stops Spark.
     """
     if isinstance(option, DataFrameFunction):
-        frame = load_function(option.path)(records)
-        if _is_stopped(records.sparkSession):
-            msg = f"{option} stops Spark; leave out `spark.stop()`"
-            raise FunctionError(msg)
-        if not isinstance(frame, type(records)):
-            msg = f"{option} returned {_name(type(frame))}: it must return a DataFrame of Spark, without `toPandas()`"
-            raise FunctionError(msg)
-        yield frame
+        with _uncached_afterwards(records):
+            frame = load_function(option.path)(records)
+            if _is_stopped(records.sparkSession):
+                msg = f"{option} stops Spark; leave out `spark.stop()`"
+                raise FunctionError(msg)
+            if not isinstance(frame, type(records)):
+                what = _name(type(frame))
+                msg = f"{option} returned {what}: it must return a DataFrame of Spark, without `toPandas()`"
+                raise FunctionError(msg)
+            with _uncached_afterwards(frame):
+                yield frame
     elif isinstance(option, Sql):
         records.createOrReplaceTempView(_VIEW)
         try:
             yield records.sparkSession.sql(option.query)
         finally:
             records.sparkSession.catalog.dropTempView(_VIEW)
+
+
+@contextmanager
+def _uncached_afterwards(frame: DataFrame) -> Iterator[None]:
+    """Drop a DataFrame from Spark's cache after the body: one session reads many windows."""
+    is_there = True  # otherwise a call would wait for the server to come back
+    try:
+        yield
+    except Exception as error:
+        is_there = not is_lost(error)
+        raise
+    finally:
+        if is_there:
+            with suppress(Exception):  # the function may have stopped Spark
+                frame.unpersist()
 
 
 def _name(kind: type) -> str:

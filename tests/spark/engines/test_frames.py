@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -96,6 +100,22 @@ def test_staged_files_that_the_jvm_does_not_open(numbers: Pipe) -> None:
 
     assert sorted(numbers.rows(), key=lambda found: found["id"]) == expected
     assert (done.records, done.rows) == (COUNT, len(expected))
+
+
+def test_a_cache_ends_with_its_window(numbers: Pipe, server: ConnectServer) -> None:
+    """What a function keeps in the server's memory is dropped once its rows are written, or it has failed."""
+    for name in ("cached", "caches_and_raises"):
+        numbers.function = DataFrameFunction(f"user_frames:{name}")
+        with suppress(FunctionError):
+            numbers.run(name)
+        [application] = _of_pages(server, "applications")
+        assert _of_pages(server, f"applications/{application['id']}/storage/rdd") == []
+
+
+def _of_pages(server: ConnectServer, path: str) -> list[dict[str, Any]]:
+    with urlopen(f"{server.pages}/api/v1/{path}") as answer:
+        found: list[dict[str, Any]] = json.load(answer)
+    return found
 
 
 def test_a_task_that_fails_once(numbers: Pipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
