@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from airflow_provider_blockread.options import (
     parse_duration,
     parse_time,
 )
+from airflow_provider_blockread.storage.listing.roots import SourceRoots
 
 #: Why a file that no window has taken is left out: it has no time, or its time is before a bound.
 LEFT_OUT = ("untimed", "before_start", "too_old")
@@ -45,6 +47,7 @@ class Admission:
     start_ns: int | None = None
     oldest_ns: int | None = None
     source: FileSource | None = None  # what is listed, recorded with the listing
+    covers: Callable[[str], bool] = lambda _: True  # whether a listing may show a file of this path
 
     @classmethod
     def of(cls, source: FileSource, selection: Selection, now: datetime) -> Admission:
@@ -62,6 +65,7 @@ class Admission:
             start_ns=start_ns,
             oldest_ns=oldest_ns,
             source=source,
+            covers=SourceRoots(source).may_list,
         )
 
     def admit(self, version: FileVersion) -> tuple[int, str | None]:

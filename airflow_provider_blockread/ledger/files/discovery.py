@@ -11,6 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select
@@ -33,6 +34,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 _TAKEN = frozenset({"planned", "done", "quarantined"})
 _MAY_MOVE = frozenset({"pending", "missing", "changed", "ignored"})
 _SAMPLES = 10
+_STALE = timedelta(days=1)
 _COLUMNS = (
     *("state", "feed_id", "first_listing", "last_listing"),
     *("path", "size", "mtime_ns", "etag", "path_digest", "version_digest", "time_ns"),
@@ -98,8 +100,8 @@ def record_files(
         feed: the feed's name; an unknown feed is created.
         versions: the files, in any order.
         rules: which files may be taken, and what time each has.
-        complete: whether the listing covers the feed; if so, a pending file that it does not show becomes `missing`
-            until it is seen again.
+        complete: whether the listing shows all files that the rules cover; if so, a pending one that it does not show
+            becomes `missing` until it is seen again. Others do, for which listings at work may plan, after a day.
         batch_size: files per transaction, fewer than usual, since each is both looked up and inserted.
 
     Raises:
@@ -264,30 +266,29 @@ def _rows(connection: Connection, listing: Listing, items: list[Listed]) -> list
     """Return the rest of the rows of new files, in the driver's own types."""
     of_path = driver_digest(connection)
     for item in items:
-        if not item.path.isascii():
-            _check_name(listing, item.path)
+        try:
+            item.path.encode()
+        except UnicodeEncodeError as error:
+            name = f"feed {listing.feed}: the name of {item.path!r}"
+            msg = f"{name} is not UTF-8; rename the file or exclude it by a pattern"
+            raise SourceError(msg) from error
     return [
         (path, size, mtime_ns, etag, of_path(digest), short_number(version), time_ns)
         for path, size, mtime_ns, etag, digest, version, time_ns, _ in items
     ]
 
 
-def _check_name(listing: Listing, path: str) -> None:
-    try:
-        path.encode()
-    except UnicodeEncodeError as error:
-        msg = f"feed {listing.feed}: the name of {path!r} is not UTF-8; rename the file or exclude it by a pattern"
-        raise SourceError(msg) from error
-
-
 def _mark_missing(ledger: Ledger, listing: Listing, known: KnownStretches) -> tuple[int, tuple[str, ...]]:
     """Return how many pending files the listing does not show, and the paths of those that windows read in part."""
     unseen = (IS_PENDING, files.c.last_listing < listing.id)
-    query = select(files.c.id, files.c.path, files.c.part_next_offset)
+    past = (listings.c.feed_id == listing.feed_id, listings.c.started_at < ledger.now() - _STALE)
+    stale = func.coalesce(select(func.max(listings.c.id)).where(*past).scalar_subquery(), 0)
+    query = select(files.c.id, files.c.path, files.c.part_next_offset, files.c.last_listing <= stale)
+    query = query.where(files.c.feed_id == listing.feed_id, *unseen)
     ids, begun = array("q"), list[str]()
     with ledger.reading() as connection:
-        for number, path, offset in connection.execute(query.where(files.c.feed_id == listing.feed_id, *unseen)):
-            if known.would_update(path):
+        for number, path, offset, is_stale in connection.execute(query):
+            if known.would_update(path) and (is_stale or listing.rules.covers(path)):
                 ids.append(number)
                 begun += [path] if offset else []
     marked = 0

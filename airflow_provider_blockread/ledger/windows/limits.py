@@ -14,21 +14,20 @@ from airflow_provider_blockread.options import Limits
 class Cuts:
     """How files are cut into blocks."""
 
-    size_of: Callable[[FileVersion], int]  # bytes of a file's full block
-    whole: Callable[[str], bool] = lambda _: False  # whether the file of a path is one block, however large
+    size_of: Callable[[FileVersion], int | None]  # bytes of a file's full block; None if it is one, however large
     splits: bool = True  # whether a later window may continue a file
 
     def blocks(self, version: FileVersion, start: int, end: int) -> int:
         """Return how many blocks a range of a file makes."""
         size = self.size_of(version)
-        return 1 if self.whole(version.path) else -(-end // size) - start // size
+        return 1 if size is None else -(-end // size) - start // size
 
     def head(self, item: PendingFile, limits: Limits) -> PendingFile:
         """Return what a window takes of a file if it takes nothing else: the blocks that fit, at least one, or all."""
         size, start = item.version.size, item.part.start if item.part else 0
-        if self.whole(item.version.path) or not self.splits:
-            return item
         block = self.size_of(item.version)
+        if block is None or not self.splits:
+            return item
         first = start // block
         borders = [size]
         if limits.max_bytes is not None:

@@ -57,8 +57,8 @@ def pending_files(
     selection: Selection,
     *,
     interval_ns: Interval | None = None,
-    block_size: int | Callable[[FileVersion], int],
-    whole: Callable[[str], bool] = lambda _: False,
+    block_size: int | Callable[[FileVersion], int | None],
+    covers: Callable[[str], bool] | None = None,
 ) -> Iterator[PendingFile]:
     """Yield the pending files that a window may take, oldest or newest first by (time, path).
 
@@ -70,8 +70,9 @@ def pending_files(
         feed: the feed's name; an unknown feed has no files.
         selection: what to take, in which order, how much; `late="next"` takes late files of other intervals too.
         interval_ns: the half-open interval for `select="interval"`, in nanoseconds since the epoch.
-        block_size: bytes, or a function that returns them for a file; `max_blocks` counts such blocks.
-        whole: whether the file of a path is one block, however large it is.
+        block_size: bytes, or a function that returns them for a file, or None for a file that is one block, however
+            large it is; `max_blocks` counts such blocks.
+        covers: whether the window may take a file of this path; others of the feed are left to windows that may.
 
     Raises:
         OptionsError: when `select="interval"` has no interval; raised at once, not while iterating.
@@ -97,10 +98,12 @@ def pending_files(
             query = query.where(files.c.time_ns >= bound)
     in_order = ranges if selection.order == "oldest" else ranges[::-1]
     begun = _of_ranges(ledger, _rests(feed_id), in_order, selection.order)
-    found = chain(begun, _of_ranges(ledger, query, in_order, selection.order))
+    found: Iterable[tuple[PendingFile, int]] = chain(begun, _of_ranges(ledger, query, in_order, selection.order))
+    if covers is not None:
+        found = (item for item in found if covers(item[0].version.path))
     # With a ledger without a memory, every run would begin the same file again.
     size_of = block_size if callable(block_size) else lambda _: block_size
-    cuts = Cuts(size_of=size_of, whole=whole, splits=not forgets(ledger))
+    cuts = Cuts(size_of=size_of, splits=not forgets(ledger))
     return within(selection.limits, cuts, _with_lateness(found, own))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -42,6 +42,18 @@ def discover(env: Environment, request: PlanRequest) -> Discovered:
     for warning in _warnings(found):
         env.observer.warn(f"feed {request.feed}: {warning}")
     return found
+
+
+def scope_of(request: PlanRequest) -> Callable[[str], bool]:
+    """Return whether a window of the request may take a file of this path.
+
+    It takes files of its own source only, and not those that other plans of the feed have listed by another pattern or
+    below another root. Files that upstream names need not match the patterns.
+    """
+    source = request.source
+    if request.files is not None:
+        source = FileSource(source.uris, hidden=True)
+    return SourceRoots(source).may_list
 
 
 def find_late(env: Environment, request: PlanRequest) -> LateFiles:

@@ -14,7 +14,7 @@ from airflow_provider_blockread.ledger.windows.planning import find_window
 from airflow_provider_blockread.ledger.windows.selection import pending_files
 from airflow_provider_blockread.options import Limits
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
-from airflow_provider_blockread.steps.plan.discovering import discover
+from airflow_provider_blockread.steps.plan.discovering import discover, scope_of
 
 
 def of_interval(env: Environment, request: PlanRequest) -> PlanRequest:
@@ -63,5 +63,6 @@ def _newest(env: Environment, window: Window) -> Generation | None:
 
 def _waits(env: Environment, request: PlanRequest) -> bool:
     one = replace(request.selection, limits=Limits(max_files=1))
-    found = pending_files(env.ledger, request.feed, one, interval_ns=request.interval_ns, block_size=1)
+    covers = scope_of(request)
+    found = pending_files(env.ledger, request.feed, one, interval_ns=request.interval_ns, block_size=1, covers=covers)
     return next(iter(found), None) is not None

@@ -12,7 +12,7 @@ from itertools import chain
 from statistics import median_low
 from typing import TypeVar
 
-from airflow_provider_blockread.blocks import Block, GroupLimits, iter_blocks
+from airflow_provider_blockread.blocks import Block, FileVersion, GroupLimits, iter_blocks
 from airflow_provider_blockread.blocks.group import FileRange
 from airflow_provider_blockread.blocks.readers import DEFAULT_RATE, ReaderChoice, ReaderGoal, choose_readers
 from airflow_provider_blockread.errors import PlanConflictError, ProofError
@@ -27,6 +27,7 @@ from airflow_provider_blockread.options import Limits, Selection
 from airflow_provider_blockread.records.format import is_one_block
 from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.steps.model import Environment, PlanRequest
+from airflow_provider_blockread.steps.plan.discovering import scope_of
 from airflow_provider_blockread.steps.plan.restoring import group_limits, part_of
 
 _AHEAD = 2  # chosen batches of files that wait to be taken
@@ -151,9 +152,12 @@ class Taken:
             request.feed,
             selection,
             interval_ns=request.interval_ns,
-            block_size=self._limits.size_of,
-            whole=partial(is_one_block, self._format),
+            block_size=self._block_size,
+            covers=scope_of(request),
         )
+
+    def _block_size(self, version: FileVersion) -> int | None:
+        return None if is_one_block(self._format, version.path) else self._limits.size_of(version)
 
     def _taken(self, planner: Planner) -> Iterator[PendingFile]:
         whole = window_files(self._env.ledger, planner.window, order=self._request.selection.order)

@@ -14,7 +14,7 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.stores import Stores
 
-_FOLDERS = 64  # whose resolved links are cached
+_FOLDERS = 64  # that are cached
 
 
 def real_uri(uri: str) -> str:
@@ -127,6 +127,17 @@ class SourceRoots:
         self._rules = NameRules(source)
         self.uris = tuple(dict.fromkeys(map(uris.canonical, source.roots)))
         self._real = {uri: real_uri(uri) for uri in self.uris}
+        self._folders = tuple(uris.child(uri, "") for uri in self.uris)
+        self._reaches = lru_cache(_FOLDERS)(self._rules.reaches)
+
+    def may_list(self, uri: str) -> bool:
+        """Return whether a listing of the source may yield a file under this URI, by its name alone."""
+        for folder in self._folders:
+            if uri.startswith(folder):
+                relative = uri[len(folder) :]
+                if self._reaches(relative.rpartition("/")[0]) and self._rules.takes(relative):
+                    return True
+        return uri in self._real
 
     def path_of(self, uri: str) -> str | None:
         """Return the path of a file below its root, or its name if it is the root itself.

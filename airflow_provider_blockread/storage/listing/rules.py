@@ -92,5 +92,9 @@ class NameRules:
 
     def matches(self, relative: str) -> bool:
         """Return whether a listing of the root yields this file as one to take, and not as a marker."""
-        folder, _, name = relative.rpartition("/")
-        return self.reaches(folder) and not self._hides(name) and not self.marks(name) and self.wants(relative)
+        return self.reaches(relative.rpartition("/")[0]) and self.takes(relative)
+
+    def takes(self, relative: str) -> bool:
+        """Return whether a file in an entered folder is one to take, and not a marker."""
+        name = relative.rpartition("/")[2]
+        return not self._hides(name) and not self.marks(name) and self.wants(relative)

@@ -21,6 +21,7 @@ from airflow_provider_blockread.ledger.schema.tables import files
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
+from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, open_window, pending, publish, version
 
 
@@ -139,6 +140,16 @@ def test_a_pending_file_goes_missing_and_comes_back(ledger: Ledger) -> None:
     assert len(pending(ledger)) == 1
     assert record_files(ledger, FEED, [version("a"), version("b")]) == Discovered(seen=2, returned=1)
     assert pending(ledger) == waiting
+
+
+def test_a_listing_says_nothing_of_what_it_does_not_cover(ledger: Ledger, clock: Clock) -> None:
+    """Another one may be about to plan that; after a day without one, it is out of the queue."""
+    rules = Admission(covers=lambda path: path.endswith("b"))
+    record_files(ledger, FEED, [version("a"), version("b")])
+
+    assert record_files(ledger, FEED, [], rules=rules).missing == 1
+    clock.pass_seconds(90_000)
+    assert record_files(ledger, FEED, [], rules=rules).missing == 1
 
 
 def test_a_taken_file_does_not_go_missing(ledger: Ledger) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -13,8 +13,9 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.ledger.windows.planning import Planner, claim_window
 from airflow_provider_blockread.ledger.windows.queries import feed_counts
 from airflow_provider_blockread.observer import LogObserver
-from airflow_provider_blockread.options import Splitting
+from airflow_provider_blockread.options import FileSource, Splitting
 from airflow_provider_blockread.steps import plan
+from airflow_provider_blockread.steps.model import Environment, PlanRequest
 from airflow_provider_blockread.steps.plan import taking
 from airflow_provider_blockread.steps.plan.discovering import discover
 from airflow_provider_blockread.steps.plan.taking import Taken
@@ -51,6 +52,25 @@ def test_a_planner_waits_for_the_one_before(here: Pipe) -> None:
         # Left here: the first one is empty, and all files are the second one's.
     assert ref.result(60).files == len(FILES)
     assert any("other is planning window 'first'" in text for text in logged)
+
+
+@pytest.mark.parametrize("meanwhile", [plan, discover])
+def test_plans_of_other_files_of_the_feed_at_once(
+    here: Pipe, meanwhile: Callable[[Environment, PlanRequest], object]
+) -> None:
+    """As of runs whose pattern names their day: none misses its own files, and none takes those of another."""
+    here.put({"a1": b"1", "a2": b"2", "b1": b"3"})
+    first, second = (
+        replace(here.request(name), source=FileSource(str(here.source), pattern=f"{name}*")) for name in "ab"
+    )
+
+    def log(text: str) -> None:
+        if "seen" in text:
+            meanwhile(here.env, second)
+
+    ref = plan(replace(here.env, observer=LogObserver(log)), first)
+
+    assert (ref.files, plan(here.env, second).files) == (2, 1)
 
 
 @pytest.mark.usefixtures("small")
