@@ -43,11 +43,18 @@ class OptionTemplates(BaseOperator):
         """Return the rendered content; an option value renders every string in it."""
         if isinstance(content, Value):
             return content.resolve(lambda text: self._rendered(text, context))
-        return super().render_template(content, context, *args, **kwargs)
+        rendered = super().render_template(content, context, *args, **kwargs)
+        # Native objects must not change a name: 2026_01 is a number of Python.
+        is_number = isinstance(content, str) and isinstance(rendered, int | float)
+        return self._rendered(content, context) if is_number else rendered
 
     def _rendered(self, text: str, context: Context) -> str:
         """Return the rendered text; text without a brace is returned unchanged, since Jinja changes line ends."""
-        return str(super().render_template(text, context)) if "{" in text else text
+        if "{" not in text:
+            return text
+        if not self.has_dag():  # type: ignore[no-untyped-call]
+            return str(super().render_template(text, context))
+        return self.dag.get_template_env(force_sandboxed=True).from_string(text).render(context)
 
 
 class StepOperator(OptionTemplates):

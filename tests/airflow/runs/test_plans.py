@@ -269,3 +269,13 @@ def test_line_ends_in_options_stay(dag_id: str) -> None:
     assert task.render_template(source, context) == FileSource("/in/monday")
     assert task.render_template(sink, context) == sink
     assert task.render_template(form, context) == form
+
+
+def test_native_objects_do_not_change_the_text_of_options(dag_id: str) -> None:
+    """A text that looks like a number or a list of Python stays as it is."""
+    with DAG(dag_id, render_template_as_native_obj=True):
+        task = SplitFilesOperator(task_id="plan", source=FileSource("/in", pattern="{{ day }}"), sink=ParquetSink("/o"))
+
+    assert task.render_template(task.source, {"day": "[1,2]"}) == FileSource("/in", pattern="[1,2]")
+    assert task.render_template("{{ day }}", {"day": "2026_01"}) == "2026_01"
+    assert task.render_template("{{ days }}", {"days": ["a", "b"]}) == ["a", "b"]
