@@ -32,6 +32,11 @@ class RunIdentity:
         return (start, end) if start is not None and end is not None and start < end else None
 
     @property
+    def is_temporary(self) -> bool:
+        """Whether Airflow deletes the run when its only task has ended, as `airflow tasks test` makes it."""
+        return self.run_id.startswith("__airflow_temporary_run_")
+
+    @property
     def reprocesses(self) -> bool:
         """Whether the run may read windows again that another run of its DAG has published.
 

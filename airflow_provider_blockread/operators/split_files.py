@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_blockread.operators.base import require_kind
+from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.operators.base import require_kind, run_identity
 from airflow_provider_blockread.operators.planning import PlanOperator
 from airflow_provider_blockread.operators.reports.summaries import plan_summary
 from airflow_provider_blockread.options import (
@@ -70,6 +71,13 @@ class SplitFilesOperator(PlanOperator):
         from airflow_provider_blockread.ledger.windows.generations import list_groups  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.steps.describe import describe_group, group_titles  # noqa: PLC0415
 
+        if run_identity(context).is_temporary:
+            msg = (
+                f"{self.task_id}: `airflow tasks test` runs no other task, so that the planned window would hold its"
+                f" files unread; run all tasks with `airflow dags test {self.dag_id}`, or see by `blockread plan` what"
+                " would be planned"
+            )
+            raise OptionsError(msg)
         env, ref = self.plan(context, self._generation, self.splitting)
         context["ti"].xcom_push(key=WINDOW_KEY, value=ref.to_json())
         if ref.status == "read":

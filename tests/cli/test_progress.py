@@ -115,7 +115,8 @@ def test_a_plan_that_finds_nothing_new_says_what_waits(pipe: Pipe) -> None:
     message = pipe.plan("next").message
     assert message.endswith(
         "nothing new to read; 3 files wait in 3 unpublished windows: 'failed' failed, 'stalled' reading,"
-        " 'waiting' waiting; clear the runs of those that failed or stalled"
+        " 'waiting' waiting; clear the runs of those that failed or stalled, or abandon those whose runs"
+        " are gone"
     )
     pipe.pass_seconds(14 * 60)
     assert "'stalled' stalled (last sign of life 14 min ago)" in pipe.plan("later").message

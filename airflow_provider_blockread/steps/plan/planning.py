@@ -262,7 +262,7 @@ def _waiting(env: Environment, feed: str) -> str:
     files, states = sum(window.files for window in left), windows_progress(env.ledger, [window.id for window in left])
     named = first_of((f"{window.key!r} {states[window.id]}" for window in left), _SHOWN)
     dead = any(states[window.id].state in {"failed", "stalled"} for window in left)
-    remedy = "; clear the runs of those that failed or stalled" if dead else ""
+    remedy = "; clear the runs of those that failed or stalled, or abandon those whose runs are gone" if dead else ""
     held = plural(len(left), "unpublished window")
     return f"; {plural(files, 'file waits', 'files wait')} in {held}: {named}{remedy}"
 

@@ -271,6 +271,18 @@ def test_line_ends_in_options_stay(dag_id: str) -> None:
     assert task.render_template(form, context) == form
 
 
+def test_a_task_that_is_tested_alone_holds_no_files(
+    runs: Any, dag_id: str, land: Callable[..., None], options: dict[str, Any]
+) -> None:
+    """The run of `airflow tasks test` is gone with the task, so nobody would read what it has planned."""
+    land(a=10)
+    dag = plan_of(dag_id, **options)
+    tested = runs.create(dag, run_id="__airflow_temporary_run_2026-11-28T18:16:43+00:00__", run_type="manual")
+
+    assert runs.states(tested) == {"plan": "failed"}
+    assert runs.xcom(runs.start(dag), "plan", "window")["files"] == 1
+
+
 def test_native_objects_do_not_change_the_text_of_options(dag_id: str) -> None:
     """A text that looks like a number or a list of Python stays as it is."""
     with DAG(dag_id, render_template_as_native_obj=True):

@@ -222,6 +222,11 @@ CATALOG: list[Entry] = [
         "choose another place",
         f"{_AIRFLOW}/runs/test_output_assets.py::test_a_place_that_no_asset_can_have_is_refused_where_the_dag_is_parsed",
     ),
+    Remedy(
+        "operators/split_files.py",
+        "airflow tasks test",
+        f"{_AIRFLOW}/runs/test_plans.py::test_a_task_that_is_tested_alone_holds_no_files",
+    ),
     Remedy("operators/planning.py", "give both", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
     Remedy(
         "operators/upstream.py",
