@@ -6,6 +6,7 @@ from typing import Any
 
 from airflow.sdk import TaskGroup, TriggerRule, XComArg
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.commit_window import CommitWindowOperator
 from airflow_provider_blockread.operators.publishing import output_asset
 from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator, title_template
@@ -71,6 +72,7 @@ class BlockReadTaskGroup(TaskGroup):
         **kwargs: Any,  # noqa: ANN401 - TaskGroup's
     ) -> None:
         super().__init__(group_id=group_id, **kwargs)
+        _refuse_mapped(self)
         # Arguments that are not given are left to the `default_args` of the DAG or group.
         shared: dict[str, Any] = {"source": source, "sink": sink} | _given({"ledger_conn_id": ledger_conn_id})
         waiting = _given({"deferrable": deferrable})
@@ -106,6 +108,15 @@ class BlockReadTaskGroup(TaskGroup):
             read >> commit
             if may_need_scan(record_format):
                 plan >> ScanBlocksOperator(task_id="scan", **waiting, **planned) >> read
+
+
+def _refuse_mapped(group: TaskGroup) -> None:
+    if next(iter(group.iter_mapped_task_groups()), None) is not None:
+        msg = (
+            f"{group.group_id}: Airflow cannot map the reads of a group inside of a mapped task group; make a"
+            " BlockReadTaskGroup for each source in a loop, or one with several roots"
+        )
+        raise OptionsError(msg)
 
 
 def _given(options: dict[str, object]) -> dict[str, Any]:

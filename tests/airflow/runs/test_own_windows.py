@@ -183,3 +183,15 @@ def test_what_is_no_option_is_refused_where_the_dag_is_parsed(name: str, value: 
     options: dict[str, Any] = {"source": FileSource("/in"), "sink": ParquetSink("/out")}
     with pytest.raises(OptionsError, match=f"plan: {name} must be {wanted}"):
         SplitFilesOperator(task_id="plan", **options | {name: value})
+
+
+def test_a_group_in_a_mapped_group_is_refused_where_the_dag_is_parsed(dag_id: str) -> None:
+    """Airflow maps no tasks inside of a mapped group; a loop makes a group for each source."""
+    with DAG(dag_id):
+
+        @task_group
+        def each(feed: str) -> None:
+            BlockReadTaskGroup("logs", source=FileSource("/in"), sink=ParquetSink("/out"), feed=feed)
+
+        with pytest.raises(OptionsError, match=r"each\.logs: Airflow cannot map .* in a loop"):
+            each.expand(feed=["a", "b"])

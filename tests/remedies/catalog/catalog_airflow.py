@@ -227,6 +227,7 @@ CATALOG: list[Entry] = [
         "airflow tasks test",
         f"{_AIRFLOW}/runs/test_plans.py::test_a_task_that_is_tested_alone_holds_no_files",
     ),
+    Explained("task_group.py", "in a loop", "the tests make their groups in loops"),
     Remedy("operators/planning.py", "give both", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
     Remedy(
         "operators/upstream.py",
