@@ -263,8 +263,8 @@ class _Cleaning:
                 planned[file.ids[0]] = None if self._archive is None else uris.child(self._archive, path)
         try:
             written = write_down(self._env.ledger, self.fit, planned, who=self._who)
-            for file, state in ask_ahead(self._env.stores, written, partial(self._do, planned), _Apart(planned).place):
-                done[state()].append(file)
+            for file, do in ask_ahead(self._env.stores, written, partial(self._do, planned), _Apart(planned).place):
+                done[do()].append(file)
         finally:
             finish_cleaning(self._env.ledger, done)
             self._count(done)
