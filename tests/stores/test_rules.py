@@ -17,6 +17,7 @@ from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.markers import Marked
 from airflow_provider_blockread.storage.listing.paged import PagedListing
+from airflow_provider_blockread.storage.listing.roots import SourceRoots
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.listing.upstream import named_files, read_list
 from tests.ledgers import open_ledger
@@ -55,9 +56,10 @@ def test_rules_hold_on_every_store(
     for name, size in FILES.items():
         put(name, b"x" * size)
     source, counted = FileSource(root, **options), HeldBack()
-    found = [version.path.removeprefix(f"{root}/") for version in list_files(stores, source, now_s=NOW_S, held=counted)]
+    paths = [version.path for version in list_files(stores, source, now_s=NOW_S, held=counted)]
 
-    assert (sorted(found), counted.counts) == (taken, held)
+    assert (sorted(path.removeprefix(f"{root}/") for path in paths), counted.counts) == (taken, held)
+    assert all(map(SourceRoots(source).may_list, paths))
     rules = NameRules(source)
     if rules.marker is not None:
         waiting: list[str] = []

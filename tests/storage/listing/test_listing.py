@@ -20,6 +20,7 @@ from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.local import Root, RootListings
+from airflow_provider_blockread.storage.listing.roots import SourceRoots
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from tests.examples import examples
 
@@ -38,9 +39,12 @@ def grow(root: Path, *paths: str) -> Path:
 
 
 def listed(source: FileSource, *, below: Path | str) -> list[str]:
-    """Return the listed paths relative to a folder."""
+    """Return the listed paths relative to a folder, which a window of the source may take, since it covers them."""
     prefix = Stores().canonical(str(below)) + "/"
-    return [version.path.removeprefix(prefix) for version in list_files(Stores(), source, now_s=NOW_S)]
+    paths = [version.path for version in list_files(Stores(), source, now_s=NOW_S)]
+    covers = SourceRoots(source).may_list
+    assert all(map(covers, paths))
+    return [path.removeprefix(prefix) for path in paths]
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.markers import DoneMarker, Marked
+from airflow_provider_blockread.storage.listing.roots import SourceRoots
 from tests.examples import examples
 
 NOW_S = 2_000_000_000.0
@@ -57,10 +58,12 @@ def expected(files: set[str], marker: str) -> tuple[list[str], list[str]]:
 
 
 def listed(source: FileSource) -> tuple[list[str], HeldBack]:
-    """Return the paths below the source's first root, and what is held back."""
+    """Return the paths below the source's first root, which the source covers, and what is held back."""
     prefix = Stores().canonical(source.roots[0]) + "/"
-    held = HeldBack()
-    return [v.path.removeprefix(prefix) for v in list_files(Stores(), source, now_s=NOW_S, held=held)], held
+    held, covers = HeldBack(), SourceRoots(source).may_list
+    paths = [version.path for version in list_files(Stores(), source, now_s=NOW_S, held=held)]
+    assert all(map(covers, paths))
+    return [path.removeprefix(prefix) for path in paths], held
 
 
 def as_tree(paths: set[str]) -> set[str]:
