@@ -7,6 +7,7 @@ tasks get their blocks in their partitions.
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
@@ -40,6 +41,7 @@ from airflow_provider_blockread.storage.stores import Stores
 
 StorageOptions = Mapping[str, Mapping[str, object]]
 
+_VARIANT = re.compile(r'"(?:type|elementType|valueType)":"variant"')  # in Arrow it would be a struct of two columns
 _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"  # makes Spark's Python workers report only the message of an error
 
 
@@ -116,6 +118,9 @@ class BlockReadSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader that returns these columns."""
         with _short_errors():
+            if _VARIANT.search(schema.json()):
+                msg = f"{NAME}: no format reads a variant; declare a string, and use Spark's function `parse_json`"
+                raise OptionsError(msg)
             asked = in_arrow(schema)
             read = self._read
             if self._is_typed:

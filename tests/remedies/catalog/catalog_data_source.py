@@ -23,5 +23,6 @@ CATALOG: list[Entry] = [
     Remedy(_OPTIONS, "CREATE TEMPORARY VIEW", "tests/spark/data_source/test_session.py::test_a_table_of_a_catalog"),
     Remedy("spark/data_source/reading.py", "set on_bad_record", f"{_HERE}::test_a_bad_record"),
     Remedy("spark/data_source/source.py", "declare another type", f"{_HERE}::test_a_type_that_spark_lacks"),
+    Remedy("spark/data_source/source.py", "declare a string", f"{_HERE}::test_a_type_that_spark_lacks"),
     Remedy("spark/data_source/source.py", "cannot be inferred", f"{_HERE}::test_headers_that_differ"),
 ]

@@ -11,10 +11,17 @@ import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql.datasource import CaseInsensitiveDict, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import ArrayType, MapType, StringType, StructField, StructType, VariantType
 
 from airflow_provider_blockread.options import CustomFormat, FormatOption
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.spark.data_source.source import BlockReadReader, make_data_source
+
+#: Schemas with a variant, which Arrow and so `parse_schema` does not have.
+VARIANTS = [
+    StructType([StructField("msg", kind)])
+    for kind in (VariantType(), MapType(StringType(), VariantType()), ArrayType(VariantType()))
+]
 
 
 def as_options(option: FormatOption) -> dict[str, str]:
@@ -39,11 +46,18 @@ class Query:
     """One query on a `load` of this process: `partitions` are planned, and `rows` reads them in order."""
 
     def __init__(
-        self, path: Path | str, *, typed: str = "", storage: Mapping[str, Any] | None = None, **options: str
+        self,
+        path: Path | str,
+        *,
+        typed: str | StructType = "",
+        storage: Mapping[str, Any] | None = None,
+        **options: str,
     ) -> None:
-        """Load and plan; `typed` is what `.schema(...)` gets, in the words of this package."""
+        """Load and plan; `typed` is what `.schema(...)` gets, as Spark's type or in the words of this package."""
         source = make_data_source(storage or {})(CaseInsensitiveDict({"path": str(path), **options}))
-        self.schema = from_arrow_schema(parse_schema(typed)) if typed else source.schema()
+        if isinstance(typed, str) and typed:
+            typed = from_arrow_schema(parse_schema(typed))
+        self.schema = typed or source.schema()
         source = cloudpickle.loads(cloudpickle.dumps(source))
         self._reader: BlockReadReader = source.reader(self.schema)
         self.partitions: list[InputPartition] = list(self._reader.partitions())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from airflow_provider_blockread.errors import FileChangedError, FileMissingError, OptionsError, RecordError, SourceError
-from tests.spark.data_source.source_here import Query
+from tests.spark.data_source.source_here import VARIANTS, Query
 
 ROWS = b'id,msg\n1,"a\nb"\n2,c\n'
 
@@ -20,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def refused(folder: Path | str, error: type[Exception] = OptionsError, **options: str) -> str:
+def refused(folder: Path | str, error: type[Exception] = OptionsError, **options: Any) -> str:
     """Return what a query says that is refused."""
     with pytest.raises(error) as raised:
         Query(folder, **options).rows()
@@ -127,6 +128,9 @@ def test_a_type_that_spark_lacks(folder: Path) -> None:
     assert "column 'id' is of type uint8" in refused(folder, **csv, schema="id uint8, msg string", typed="id short")
 
     assert [row["id"] for row in Query(folder, **csv, schema="id short, msg string").rows()] == [1, 2]
+
+    for variant in VARIANTS:
+        assert "no format reads a variant; declare a string" in refused(folder, format="json_lines", typed=variant)
 
 
 def test_columns_by_two_ways(folder: Path) -> None:
