@@ -70,6 +70,14 @@ def newest_listing(*wanted: ColumnElement[bool]) -> ScalarSelect[Any]:
     return query.correlate(feeds).scalar_subquery()
 
 
+def unlisted_since() -> ScalarSelect[Any]:
+    """Return when the first listing after a feed's last finished one began, or null, in a query over feeds."""
+    later = listings.alias("later")
+    ended = func.coalesce(newest_listing(listings.c.finished_at.is_not(None)), 0)
+    query = select(func.min(later.c.started_at)).where(later.c.feed_id == feeds.c.id, later.c.id > ended)
+    return query.correlate(feeds).scalar_subquery()
+
+
 def lock_feed(connection: Connection, feed_id: int) -> None:
     """Make other listings and plans of the feed wait until this transaction ends.
 

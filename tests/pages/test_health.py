@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from airflow_provider_blockread.cli.commands import blockread
+from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.schema.file_tables import listings
 from airflow_provider_blockread.ledger.upkeep.cleaning import Fit, finish_cleaning, write_down
 from airflow_provider_blockread.ledger.upkeep.requests import find_request, open_request
@@ -154,6 +155,23 @@ def test_a_listing_that_died_names_what_lists_again(client: TestClient, env: Env
 
     assert "repeat the command" in by_hand
     assert "<code>airflow dags trigger load</code>" in client.get(HEALTH).text
+
+
+def test_listings_that_fail_again_and_again_are_seen(client: TestClient, env: Environment, clock: Clock) -> None:
+    """However lately the newest of them began; the page does not call that healthy."""
+    open_window(env.ledger)
+    assert "The listings of" not in client.get(HEALTH).text
+    for _ in range(3):
+        clock.pass_seconds(2000)
+        record_files(env.ledger, FEED, [])
+        with env.ledger.writing() as connection:
+            connection.execute(listings.update().where(listings.c.id > 1).values(finished_at=None))
+    text = client.get(HEALTH).text
+    record_files(env.ledger, FEED, [])
+
+    assert "The listings of 1 feed have failed or not ended for an hour" in text
+    assert "the next plan or watch lists again" in text
+    assert "The listings of" not in client.get(HEALTH).text
 
 
 def test_commands_about_feeds_of_others_are_not_there(env: Environment) -> None:

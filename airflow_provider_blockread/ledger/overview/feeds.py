@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, func, select
 
 from airflow_provider_blockread.ledger.dialect import day_of
-from airflow_provider_blockread.ledger.feeds import newest_listing
+from airflow_provider_blockread.ledger.feeds import newest_listing, unlisted_since
 from airflow_provider_blockread.ledger.files.unread import backlogs
 from airflow_provider_blockread.ledger.model import Backlog
 from airflow_provider_blockread.ledger.overview.refs import dags_by_feed
@@ -131,11 +131,7 @@ def _listed(connection: Connection, of: _Feeds) -> dict[int, datetime | None]:
 
 
 def _unlisted(connection: Connection, of: _Feeds) -> dict[int, datetime]:
-    ended, later = newest_listing(listings.c.finished_at.is_not(None)), listings.alias("later")
-    first = select(func.min(later.c.started_at)).where(
-        later.c.feed_id == feeds.c.id, later.c.id > func.coalesce(ended, 0)
-    )
-    query = _of(select(feeds.c.id, first.correlate(feeds).scalar_subquery()), feeds.c.id, of)
+    query = _of(select(feeds.c.id, unlisted_since()), feeds.c.id, of)
     return {feed: at for feed, at in connection.execute(query) if at is not None}
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, func, literal, select, text
 
 from airflow_provider_blockread.ledger import migrations
-from airflow_provider_blockread.ledger.feeds import newest_listing
+from airflow_provider_blockread.ledger.feeds import newest_listing, unlisted_since
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, open_windows
 from airflow_provider_blockread.ledger.schema.columns import metadata
@@ -74,6 +74,7 @@ class NewestListing(NamedTuple):
     began_at: datetime
     finished_at: datetime | None
     seen: int
+    unlisted_since: datetime | None  # when the first listing after the last finished one began
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +88,8 @@ class Health:
     now: datetime
 
     def is_late(self, listing: NewestListing) -> bool:
-        """Return whether a listing should have ended by now."""
-        return listing.finished_at is None and listing.began_at < self.now - _LATE
+        """Return whether a listing of the feed should have ended by now, however often it was begun again."""
+        return listing.unlisted_since is not None and listing.unlisted_since < self.now - _LATE
 
 
 def ledger_health(ledger: Ledger, of: Collection[int] | None = None) -> Health:
@@ -166,7 +167,8 @@ def _unfinished(connection: Connection) -> list[Unfinished]:
 
 
 def _listings(connection: Connection) -> list[NewestListing]:
-    columns = (feeds.c.id, feeds.c.name, listings.c.started_at, listings.c.finished_at, listings.c.seen)
+    of_listing = (listings.c.started_at, listings.c.finished_at, listings.c.seen)
+    columns = (feeds.c.id, feeds.c.name, *of_listing, unlisted_since().label("unlisted_since"))
     query = select(*columns).join_from(feeds, listings, listings.c.id == newest_listing())
     return [NewestListing(*row) for row in connection.execute(query.order_by(feeds.c.name))]
 

@@ -32,6 +32,7 @@ def show(visit: Visit) -> Response:
     found = ledger_health(ledger, list(seen))
     looks = bool(visit.asked("leftovers")) and not seen.hidden
     recent = recent_windows(ledger, list(seen), limit=_SEARCHED) if looks else None
+    listings = [one for one in found.listings if one.feed_id in seen]
     values = {
         "recent": {} if recent is None else {window.id: window for window in recent},
         "leftovers": None if recent is None else find_leftovers(visit.env, recent, within_s=_SEARCH_S),
@@ -42,7 +43,8 @@ def show(visit: Visit) -> Response:
         "uuid": ledger.uuid,
         "address": ledger.address,
         "seen": seen,
-        "listings": [one for one in found.listings if one.feed_id in seen],
+        "listings": listings,
+        "late": sum(map(found.is_late, listings)),
         "unfinished": [
             (one, continuing(one, ledger.address)) for one in found.unfinished if _may_see(visit, one, seen)
         ],
