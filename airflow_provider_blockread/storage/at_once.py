@@ -31,6 +31,7 @@ def ask_ahead(
     """
     pool = ThreadPoolExecutor(REQUESTS, thread_name_prefix="blockread-ask")
     waiting: deque[tuple[T, Callable[[], R]]] = deque()
+    is_cut_off = True
     try:
         for item in items:
             uri = uri_of(item)
@@ -40,8 +41,9 @@ def ask_ahead(
                 yield waiting.popleft()
         while waiting:
             yield waiting.popleft()
+        is_cut_off = False  # the caller may still want the last answers
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=is_cut_off, cancel_futures=is_cut_off)
 
 
 def answers(stores: Stores, items: Iterable[T], ask: Callable[[T], R], uri_of: Callable[[T], str] = str) -> Iterator[R]:

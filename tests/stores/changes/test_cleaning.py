@@ -110,7 +110,7 @@ def test_a_source_whose_last_file_was_archived_is_empty(landing: _Landing) -> No
 
 @pytest.mark.parametrize("action", ["archive", "delete"])
 def test_many_files_are_handled_at_once(tmp_path: Path, moto: Store, action: str) -> None:
-    """Also where a file has the place of another one in the archive: both are there afterwards."""
+    """Also where something has a file's place in the archive: both are there afterwards."""
     root = moto.new_root()
     with running(Slow(moto.port, seconds=0.02)) as proxy:
         pipe = _landing(tmp_path, moto.behind(root, proxy.port), f"{root}/in")
@@ -122,6 +122,7 @@ def test_many_files_are_handled_at_once(tmp_path: Path, moto: Store, action: str
         assert pipe.run("more").files == 24
         pipe.pass_seconds(10 * 86_400)
         archive = f"{root}/archive" if action == "archive" else None
+        pipe.env.stores.write_bytes_atomic(f"{root}/archive/0.txt", b"here before\n")
         source = FileSource([f"{root}/more/one", f"{root}/more/two"])
         asked = CleanRequest(feed=pipe.feed, source=source, action=action, archive=archive, grace=0)
         proxy.most = 0
@@ -130,8 +131,9 @@ def test_many_files_are_handled_at_once(tmp_path: Path, moto: Store, action: str
         assert (done.files, done.left) == (24, {"outside": 2})
         assert 2 < proxy.most <= REQUESTS
         stores = pipe.env.stores
-        kept = [uri for uri, _ in stores.list_names(f"{root}/archive")] if archive else []
-        expected = [b"one\n"] * len(names) + [b"two\n"] * len(names) if archive else []
+        kept = [uri for uri, _ in stores.list_names(f"{root}/archive")]
+        moved = [b"one\n"] * len(names) + [b"two\n"] * len(names)
+        expected = [b"here before\n", *(moved if archive else [])]
         assert sorted(stores.read_bytes(uri) for uri in kept) == expected
         assert archive is None or {f"{archive}/{name}" for name in names} <= set(kept)
         assert list(stores.list_names(f"{root}/more/one")) == []
