@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.blocks.ids import version_digest
@@ -23,6 +25,7 @@ from airflow_provider_blockread.ledger.windows.generations import published_gene
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
+from airflow_provider_blockread.storage.at_once import answers
 from airflow_provider_blockread.storage.contents import same_content
 
 _PAGE = 500
@@ -61,7 +64,7 @@ def require_sources(
     missing: list[AwayFile] = []
     others = 0
     for page in _pages(env, window.id):
-        back = [file.file for file in page if _is_back(env, file)]
+        back = _those(env, page, partial(_is_back, env))
         away = [file for file in page if file.file not in set(back)]
         if back and not dry_run:
             mark_back(env.ledger, back)
@@ -95,13 +98,19 @@ def restore_files(env: Environment, window: Window) -> Restored:
     """
     restored = 0
     for page in _pages(env, window.id):
-        back = [file.file for file in page if _bring_back(env, window, file)]
+        back = _those(env, page, partial(_bring_back, env, window))
         restored += len(back)
         if back:
             mark_back(env.ledger, back)
     done = Restored(window=window.id, files=restored, away=count_away(env.ledger, window.id))
     env.observer.log(f"window {window.id}: {plural(done.files, 'file')} restored, {done.away:,} still missing")
     return done
+
+
+def _those(env: Environment, page: list[AwayFile], are: Callable[[AwayFile], bool]) -> list[int]:
+    """Return the ids of the files of which this is true."""
+    found = answers(env.stores, page, are, attrgetter("path"))
+    return [file.file for file, is_so in zip(page, found, strict=True) if is_so]
 
 
 def found_at(env: Environment, uri: str) -> FileVersion | None:
