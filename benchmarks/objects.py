@@ -1,4 +1,4 @@
-"""Reading objects of a Ceph gateway as tasks do, many requests at once, against the same requests one after another.
+"""Requests to a Ceph gateway as tasks and commits send them, many at once, against the same ones one after another.
 
 A proxy that holds each request for a while stands for a store that is far away.
 """
@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from airflow_provider_blockread.blocks import FileVersion
+from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.options import Bounds, FileSource
+from airflow_provider_blockread.steps.commit.versions import with_versions
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.ranges import RANGE_BYTES
-from airflow_provider_blockread.storage.versions import open_version
+from airflow_provider_blockread.storage.versions import open_version, version_now
 from airflow_provider_blockread.storage.whole import read_whole
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
@@ -37,8 +38,10 @@ def run(lab: Lab) -> Iterator[Row]:
     chance = random.Random(3)  # noqa: S311 - data, not secrets
     with servers.ceph() as store, ExitStack() as stack:
         slow = stack.enter_context(running(Slow(store.port, seconds=_DELAY_S)))
+        small = [chance.choice(_SMALL) for _ in range(_OBJECTS)]
         works: tuple[tuple[str, list[int], tuple[Read, Read]], ...] = (
-            (f"{_OBJECTS} objects of 3 to 8 KB", [chance.choice(_SMALL) for _ in range(_OBJECTS)], (_singly, _whole)),
+            (f"{_OBJECTS} objects of 3 to 8 KB", small, (_singly, _whole)),
+            (f"versions of {_OBJECTS} objects, for the proof", small, (_looked_up, _looked_up_ahead)),
             (f"{_MEDIUM_OBJECTS} objects of 1.5 MB", [_MEDIUM] * _MEDIUM_OBJECTS, (_singly, _whole)),
             (f"an object of {lab.size / 4e9:.2f} GB", [lab.size // 4], (_by_ranges, _opened)),
         )
@@ -46,9 +49,8 @@ def run(lab: Lab) -> Iterator[Row]:
             root = store.new_root()
             _fill(store.stores(root), root, sizes, chance)
             for where, least, port in (("", _NEAR, store.port), (", 20 ms away", _FAR, slow.port)):
-                at_least = (
-                    least if len(sizes) == _OBJECTS else None
-                )  # of larger ones, the client's work on bytes counts
+                # For larger objects, the client's work on their bytes counts.
+                at_least = least if sizes is small and sides[0] is _singly else None
                 yield _compare(lab, f"{what}{where}", store.behind(root, port), root, sides, at_least)
 
 
@@ -75,6 +77,15 @@ def _singly(stores: Stores, versions: list[FileVersion]) -> int:
 
 def _whole(stores: Stores, versions: list[FileVersion]) -> int:
     return sum(len(content or b"") for content in read_whole(stores, versions, Bounds()))
+
+
+def _looked_up(stores: Stores, versions: list[FileVersion]) -> int:
+    return sum(version_now(stores, version).size for version in versions)
+
+
+def _looked_up_ahead(stores: Stores, versions: list[FileVersion]) -> int:
+    blocks = [Block(n, 0, n, version, 0, version.size, 0, version.size) for n, version in enumerate(versions)]
+    return sum(now().size for _, now in with_versions(stores, blocks, ()))
 
 
 def _by_ranges(stores: Stores, versions: list[FileVersion]) -> int:
