@@ -71,7 +71,12 @@ def check_version(stores: Stores, version: FileVersion) -> None:
         FileMissingError: if the file is gone.
         FileChangedError: if it is another version.
     """
-    _compare(Patience().ask(version.path, lambda: version_now(stores, version)), version)
+    _compare(patient_version_now(stores, version), version)
+
+
+def patient_version_now(stores: Stores, version: FileVersion) -> FileVersion:
+    """Return the version of a file as it is now, as `version_now` does; requests are retried while the store fails."""
+    return Patience().ask(version.path, lambda: version_now(stores, version))
 
 
 def version_now(stores: Stores, version: FileVersion) -> FileVersion:

@@ -259,8 +259,10 @@ def test_files_that_are_left_out_are_counted_and_listed(ledger: Ledger) -> None:
     assert [one.state for one in left_out_files(ledger, 1)] == ["missing", "ignored"]
 
 
-def test_health_names_what_is_stuck_and_what_is_old(ledger: Ledger, clock: Clock) -> None:
-    """A reader that died is stuck; a window published long ago can be pruned; tables have a size."""
+def test_health_names_what_is_stuck_and_what_is_old(
+    ledger: Ledger, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that died is stuck; a window published long ago can be pruned, of many a bounded number is counted."""
     publish(ledger, open_window(ledger, "old", ("a",)))
     clock.time += timedelta(days=100)
     claim(ledger, ref(open_window(ledger, "new", ("b",))))
@@ -270,6 +272,11 @@ def test_health_names_what_is_stuck_and_what_is_old(ledger: Ledger, clock: Clock
     assert [one.window.key for one in ledger_health(ledger).stuck] == ["new"]
     assert (database.prunable, database.revision) == (1, REVISIONS[-1])
     assert database.bytes > 0
+    publish(ledger, open_window(ledger, "newer", ("c",)))
+    clock.time += timedelta(days=100)
+    assert ledger_database(ledger).prunable == 2
+    monkeypatch.setattr("airflow_provider_blockread.ledger.overview.health.MOST_PRUNABLE", 1)
+    assert ledger_database(ledger).prunable == 1
     assert {("files", 2, "rows"), ("windows", 2, "rows"), ("feeds", 1, "rows")} <= set(database.tables)
 
 

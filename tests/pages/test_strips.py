@@ -12,12 +12,20 @@ from starlette.testclient import TestClient
 from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.pages.display.dumps import Passage, passage, text_of
+from airflow_provider_blockread.pages.display.strips import bars
 from airflow_provider_blockread.pages.display.words import begins
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.clock import Clock
 from tests.ledger.make import open_window, publish
 from tests.pages.visitors import Person, site_of
 from tests.pipeline.make import Pipe, ReadHere
+
+
+def test_small_bars_are_one_path() -> None:
+    """The highest fills the height but two pixels, the smallest number is visible, and 0 has no bar."""
+    assert bars([0, 5, 10], 24) == "M1 24v-11h.84v11zM2 24v-22h.84v22z"
+    assert bars([1, 10_000], 24) == "M0 24v-1h.84v1zM1 24v-22h.84v22z"
+    assert bars([0, 0], 24) == bars([], 24) == ""
 
 
 def test_windows_are_drawn_over_time(client: TestClient, env: Environment, clock: Clock) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.proof.model import Now
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.at_once import ask_ahead
-from airflow_provider_blockread.storage.versions import version_now
+from airflow_provider_blockread.storage.versions import patient_version_now
 
 
-def with_versions(
-    stores: Stores, blocks: Iterable[Block], carried: Collection[int]
-) -> Iterator[tuple[Block, Callable[[], FileVersion]]]:
+def with_versions(stores: Stores, blocks: Iterable[Block], carried: Collection[int]) -> Iterator[tuple[Block, Now]]:
     """Yield each block with a function that returns the current version of its file, or raises an error.
 
     Args:
@@ -27,4 +26,4 @@ def with_versions(
         is_first, file = block.file != file, block.file
         return block.version.path if is_first and block.group not in carried else None
 
-    return ask_ahead(stores, blocks, lambda block: version_now(stores, block.version), place)
+    return ask_ahead(stores, blocks, lambda block: patient_version_now(stores, block.version), place)

@@ -64,7 +64,7 @@ def require_sources(
     missing: list[AwayFile] = []
     others = 0
     for page in _pages(env, window.id):
-        back = _those(env, page, partial(_is_back, env))
+        back = _where(env, page, partial(_is_back, env))
         away = [file for file in page if file.file not in set(back)]
         if back and not dry_run:
             mark_back(env.ledger, back)
@@ -98,7 +98,7 @@ def restore_files(env: Environment, window: Window) -> Restored:
     """
     restored = 0
     for page in _pages(env, window.id):
-        back = _those(env, page, partial(_bring_back, env, window))
+        back = _where(env, page, partial(_bring_back, env, window))
         restored += len(back)
         if back:
             mark_back(env.ledger, back)
@@ -107,10 +107,10 @@ def restore_files(env: Environment, window: Window) -> Restored:
     return done
 
 
-def _those(env: Environment, page: list[AwayFile], are: Callable[[AwayFile], bool]) -> list[int]:
-    """Return the ids of the files of which this is true."""
-    found = answers(env.stores, page, are, attrgetter("path"))
-    return [file.file for file, is_so in zip(page, found, strict=True) if is_so]
+def _where(env: Environment, page: list[AwayFile], holds: Callable[[AwayFile], bool]) -> list[int]:
+    """Return the ids of the files for which the function returns True."""
+    found = answers(env.stores, page, holds, attrgetter("path"))
+    return [file.file for file, is_true in zip(page, found, strict=True) if is_true]
 
 
 def found_at(env: Environment, uri: str) -> FileVersion | None:

@@ -264,8 +264,9 @@ def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:
 def _remove(env: Environment, folders: Iterable[str]) -> int:
     """Remove folders, and return how many."""
     removed = 0
-    for removed, folder in enumerate(folders, 1):  # noqa: B007 - the last number
+    for folder in folders:
         env.stores.remove_folder(folder)
+        removed += 1
     return removed
 
 

@@ -14,7 +14,7 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.rules import NameRules
 from airflow_provider_blockread.storage.stores import Stores
 
-_FOLDERS = 64  # that are cached
+_FOLDERS = 64  # whose resolved links, or fit to the patterns, are cached
 
 
 def real_uri(uri: str) -> str:

@@ -7,19 +7,35 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_blockread.blocks import Block
-from airflow_provider_blockread.errors import FileMissingError
+from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.errors import FileMissingError, TransientError
 from airflow_provider_blockread.options import FileSource, ParquetSink
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.sinks.staging import counted
 from airflow_provider_blockread.steps.commit.versions import with_versions
+from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.ranges import REQUESTS
 from airflow_provider_blockread.testing.bench import batch
 from tests.servers.proxies import Slow, running
 from tests.servers.store import Store
+
+
+class _Busy(Stores):
+    """Stores that ask to slow down once."""
+
+    refusals = 1
+
+    def stat(self, uri: str) -> FileVersion:
+        """Return the version of a file, but not at first."""
+        if self.refusals:
+            self.refusals -= 1
+            msg = f"{uri}: slow down"
+            raise TransientError(msg)
+        return super().stat(uri)
+
 
 MARKER = Marker(
     ledger="l", feed="f", window="ab12", number=3, at=datetime(2026, 1, 1, tzinfo=UTC), is_recorded=lambda *_: True
@@ -45,6 +61,15 @@ def test_versions_are_looked_up_ahead(moto: Store) -> None:
             found[58][1]()
     assert [block for block, _ in found] == blocks
     assert 2 < proxy.most <= REQUESTS
+
+
+def test_a_store_that_asks_to_slow_down_is_asked_again() -> None:
+    """Many requests at once may be too many; a proof does not fail by that."""
+    Stores().write_bytes_atomic("memory:///busy/a", b"x")
+    version, stores = Stores().stat("memory:///busy/a"), _Busy()
+    [(_, now)] = with_versions(stores, [Block(0, 0, 0, version, 0, 1, 0, 1)], ())
+
+    assert (now(), stores.refusals) == (version, 0)
 
 
 def test_outputs_are_counted_and_moved_at_once(moto: Store) -> None:
