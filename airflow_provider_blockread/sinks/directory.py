@@ -17,7 +17,7 @@ from airflow_provider_blockread.options import Sink
 from airflow_provider_blockread.sinks.names import FILE_PREFIX, require_data_file, window_prefix
 from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step
 from airflow_provider_blockread.storage import Stores, uris
-from airflow_provider_blockread.storage.at_once import answers
+from airflow_provider_blockread.storage.at_once import answers, remove_all
 
 R = TypeVar("R")
 
@@ -93,8 +93,7 @@ class Directory:
         starts = [(folder, start) for folder in sorted(folders) for start in (prefix, f".{prefix}")]
         found = [uri for folder, start in starts for uri, _ in self._stores.list_names(folder, start)]
         stray = sorted(set(found).difference(keep))
-        for uri in stray:
-            self._stores.remove(uri)
+        remove_all(self._stores, stray)
         return stray
 
     def is_empty(self) -> bool:

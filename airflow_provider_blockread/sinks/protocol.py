@@ -58,6 +58,7 @@ class Marker:
     number: int
     at: datetime  # when this try began; nothing depends on it
     is_recorded: Callable[[str, int], bool]  # by window and number, whether the ledger has recorded a change
+    known: int | None = None  # the newest change of the window that was begun, as far as the ledger knows; None: any
 
     @property
     def change(self) -> Change:
@@ -76,10 +77,16 @@ class Marker:
         return len(Change) * generation + change.value
 
     @staticmethod
-    def published(number: int) -> int | None:
-        """Return the generation that a change published, or None if the change removed something."""
+    def made(number: int) -> tuple[int, Change]:
+        """Return the generation and the kind of a change."""
         generation, change = divmod(number, len(Change))
-        return generation if change == Change.PUBLISH.value else None
+        return generation, Change(change)
+
+    @staticmethod
+    def shown_after(number: int, before: int | None) -> int | None:
+        """Return the generation that readers see after a change, or None; `before` is the one they saw before it."""
+        generation, change = Marker.made(number)
+        return {Change.PUBLISH: generation, Change.TAKE_BACK: before, Change.WITHDRAW: None}[change]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from airflow_provider_blockread.errors import PermanentError, ProofError, error_
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Publication, Window
-from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.ledger.windows.journal import (
     confirm_entries,
@@ -38,6 +37,7 @@ from airflow_provider_blockread.sinks.protocol import (
     Step,
 )
 from airflow_provider_blockread.sinks.registry import quarantine_of
+from airflow_provider_blockread.steps.markers import marker_of
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.at_once import answers
 
@@ -86,10 +86,10 @@ class Journal:
         steps = self._steps(files)
         entries = [_entry(seq, step) for seq, (_, step) in enumerate(steps)]
         outputs = ((kind, file) for kind, of_kind in files.items() for file in of_kind)
+        marker = marker_of(env, self._window, self._generation, Change.PUBLISH)  # with what was begun before this
         journal(env.ledger, publication, entries, outputs=outputs, parts=parts)
         self._files = {kind: list(of_kind) for kind, of_kind in files.items() if of_kind}
         still_mine = partial(check_publication, env.ledger, publication)
-        marker = _marker(env, self._window, self._generation, Change.PUBLISH)
         self.output.apply((), marker, still_mine)  # even a window without rows has an output
         for _, of_sink in groupby(self._planned(), key=lambda seq: id(steps[seq][0])):
             for seqs in batched(of_sink, _BATCH_STEPS):
@@ -117,7 +117,7 @@ class Journal:
     def is_lost(self) -> bool:
         """Return whether a file that must still be published no longer exists, so that publishing cannot continue."""
         steps = self._steps(self.files())
-        marker = _marker(self._env, self._window, self._generation, Change.PUBLISH)
+        marker = marker_of(self._env, self._window, self._generation, Change.PUBLISH)
         todo = (steps[seq] for seq in self._planned())
         return any(step.action == "add" and sink.state(step, marker) is State.UNKNOWN for sink, step in todo)
 
@@ -135,7 +135,7 @@ class Journal:
 
     def _is_untouched(self) -> bool:
         """Return whether nothing was added to the output yet."""
-        marker, todo = _marker(self._env, self._window, self._generation, Change.PUBLISH), set(self._planned())
+        marker, todo = marker_of(self._env, self._window, self._generation, Change.PUBLISH), set(self._planned())
         steps = enumerate(self._steps(self.files()))
         added = [(seq, step) for seq, (sink, step) in steps if sink is self.output and step.action == "add"]
         return all(seq in todo and self.output.state(step, marker) is not State.APPLIED for seq, step in added)
@@ -148,7 +148,7 @@ class Journal:
         Raises:
             ProofError: when a file is missing, or has another size.
         """
-        marker, files = _marker(self._env, self._window, self._generation, Change.PUBLISH), self.files()
+        marker, files = marker_of(self._env, self._window, self._generation, Change.PUBLISH), self.files()
         steps = [(sink, step) for sink in self._sinks for step in sink.steps(files.get(sink.kind, ()), Earlier())]
         moves = [(sink, step) for sink, step in steps if step.kind == sink.kind and step.action == "add"]
         look = answers(self._env.stores, moves, lambda move: _lost(*move, marker), lambda move: move[1].target)
@@ -210,7 +210,7 @@ def undo_incomplete(env: Environment, window: Window) -> None:
         files = of_halves.files.items()
         half = Earlier({number: [file for file in found if file.uri not in carried] for number, found in files})
         if half.by_uri:
-            sink.undo(half, _marker(env, window, halves[-1], Change.TAKE_BACK))
+            sink.undo(half, marker_of(env, window, halves[-1], Change.TAKE_BACK))
 
 
 def require_removable(env: Environment, window: Window) -> None:
@@ -220,23 +220,30 @@ def require_removable(env: Environment, window: Window) -> None:
         BlockReadError: of the sink.
     """
     every = list_generations(env.ledger, window.id)
-    for sink, files in published(env, window, every).values():
+    for sink, files in _places(env, window, every).values():
         if isinstance(sink, Refusing):
-            sink.check_undo(files, _marker(env, window, every[-1], Change.WITHDRAW))
+            sink.check_undo(files, marker_of(env, window, every[-1], Change.WITHDRAW))
 
 
 def remove_outputs(env: Environment, window: Window) -> int:
-    """Remove all that the window's generations ever published, and return the number of files that were there."""
+    """Remove all that the window's generations ever published, and return the number of files that were there.
+
+    Outputs into which none has published, as far as the ledger knows, are swept.
+    """
     every = list_generations(env.ledger, window.id)
     removed = 0
-    places = published(env, window, every)
-    for sink, files in places.values():
-        removed += sink.undo(files, _marker(env, window, every[-1], Change.WITHDRAW))
-        removed += len(sink.sweep(window.id, (), files.by_uri))
-    unpublished = {_place(sink): sink for found in every if (sink := Journal(env, window, found).output).in_place}
-    for place in unpublished.keys() - places.keys():
-        unpublished[place].sweep(window.id, ())
+    for sink, files in _places(env, window, every).values():
+        if files.files:
+            removed += sink.undo(files, marker_of(env, window, every[-1], Change.WITHDRAW))
+        swept = sink.sweep(window.id, (), files.by_uri)
+        removed += len(swept) if files.files else 0
     return removed
+
+
+def _places(env: Environment, window: Window, generations: Sequence[Generation]) -> PublishedInto:
+    """Return `published` with the outputs into which nothing was published."""
+    outputs = (Journal(env, window, found).output for found in generations)
+    return {_place(sink): (sink, Earlier()) for sink in outputs} | published(env, window, generations)
 
 
 def _lost(sink: RecordSink, step: Step, marker: Marker) -> str:
@@ -260,26 +267,6 @@ def _entry(seq: int, step: Step) -> JournalEntry:
     return JournalEntry(
         seq=seq, kind=step.kind, action=step.action, source=step.source, target=step.target, size=step.size
     )
-
-
-def _marker(env: Environment, window: Window, generation: Generation, change: Change) -> Marker:
-    return Marker(
-        ledger=env.ledger.uuid,
-        feed=window.feed,
-        window=window.id,
-        number=Marker.number_of(generation.number, change),
-        at=env.ledger.now(),
-        is_recorded=partial(_is_recorded, env),
-    )
-
-
-def _is_recorded(env: Environment, window: str, number: int) -> bool:
-    """Return whether no retry will look for this change of a window again."""
-    every = list_generations(env.ledger, window)
-    published = [found.number for found in every if found.published_at is not None]
-    withdrawal = find_withdrawal(env.ledger, window)
-    gone = withdrawal is not None and withdrawal.finished_at is not None
-    return gone or not every or Marker.number_of(max(published, default=0), Change.PUBLISH) >= number
 
 
 def _place(sink: RecordSink) -> tuple[type, str]:

@@ -52,6 +52,15 @@ def answers(stores: Stores, items: Iterable[T], ask: Callable[[T], R], uri_of: C
         yield answer()
 
 
+def remove_all(stores: Stores, files: Iterable[str]) -> None:
+    """Delete files by URI, several at once where the store serves them so; none of them need exist."""
+
+    def remove(uri: str) -> None:
+        stores.remove(uri)
+
+    deque(answers(stores, files, remove), maxlen=0)
+
+
 def serves_threads(stores: Stores, uri: str) -> bool:
     """Return whether the store of a file serves several threads at once, and is worth it."""
     return not uris.is_local(uri) and stores.remote(uri)[0].concurrent

@@ -16,6 +16,7 @@ from airflow_provider_blockread.sinks.tables.files import require_files
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, Snapshot
 from airflow_provider_blockread.sinks.tables.postgres.types import misfit
 from airflow_provider_blockread.sinks.tables.table import Table
+from airflow_provider_blockread.storage.at_once import remove_all
 
 
 class RowTable(Table):
@@ -32,8 +33,7 @@ class RowTable(Table):
     def sweep(self, window: str, keep: Collection[str], earlier: Collection[str] = ()) -> list[str]:
         """Remove the staged files, whose rows are in the table or are not needed, and return their URIs."""
         del window
-        for uri in sorted({*keep, *earlier}):
-            self._stores.remove(uri)
+        remove_all(self._stores, sorted({*keep, *earlier}))
         return []
 
     def _changes(

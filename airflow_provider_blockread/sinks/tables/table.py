@@ -20,6 +20,7 @@ from airflow_provider_blockread.errors import (
     OptionsError,
     ProofError,
     TransientError,
+    WrongLedgerError,
 )
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink
@@ -29,7 +30,7 @@ from airflow_provider_blockread.sinks.matching import known_names, matched, matc
 from airflow_provider_blockread.sinks.names import AttemptName, require_data_file, window_prefix
 from airflow_provider_blockread.sinks.parquet import parquet_writer, read_footer
 from airflow_provider_blockread.sinks.partitions import check_partitions
-from airflow_provider_blockread.sinks.protocol import Applied, Earlier, Marker, State, Step, Writer
+from airflow_provider_blockread.sinks.protocol import Applied, Change, Earlier, Marker, State, Step, Writer
 from airflow_provider_blockread.sinks.statistics import misfit
 from airflow_provider_blockread.sinks.tables.files import misplaced_nulls, require_files
 from airflow_provider_blockread.sinks.tables.format import (
@@ -41,6 +42,7 @@ from airflow_provider_blockread.sinks.tables.format import (
     TableFormat,
 )
 from airflow_provider_blockread.storage import Stores, uris
+from airflow_provider_blockread.storage.at_once import remove_all
 
 _TRIES = 60
 _LONGEST_S = 2.0  # between two of them
@@ -114,8 +116,7 @@ class Table:
 
     def state(self, step: Step, marker: Marker) -> State:
         """Return the state of a step, by looking for the marker in the table, and for the files to add."""
-        snapshot = self._format.load()
-        at = None if snapshot is None else snapshot.marker(marker)
+        snapshot, at = self._load(marker)
         if snapshot is not None and at is not None and _is_past(snapshot, step, marker, at):
             return State.APPLIED if at == marker.number or step.action == "remove" else State.UNKNOWN
         try:
@@ -135,9 +136,10 @@ class Table:
                 self._stores.makedirs(folder)
             return None
         (step,) = steps
-        for _ in self._tries():
-            snapshot = self._format.load()
-            at = None if snapshot is None else snapshot.marker(marker)
+        for number in self._tries():
+            snapshot, at = self._load(marker)
+            if number == 0:  # a later try may find the commit of an earlier one
+                self._refuse_forgotten(marker, at, still_mine)
             if snapshot is not None and at is not None and _is_past(snapshot, step, marker, at):
                 still_mine()
                 if at > marker.number:
@@ -157,9 +159,10 @@ class Table:
 
     def undo(self, outputs: Earlier, marker: Marker) -> int:
         """Remove files from the table in one commit, whose marker keeps late publishers out; return their number."""
-        for _ in self._tries():
-            snapshot = self._format.load()
-            at = None if snapshot is None else snapshot.marker(marker)
+        for number in self._tries():
+            snapshot, at = self._load(marker)
+            if number == 0:
+                self._refuse_forgotten(marker, at)
             if snapshot is None or (at is not None and at >= marker.number):
                 return 0
             files = self._changes(snapshot, (), outputs, marker, at)
@@ -170,8 +173,8 @@ class Table:
 
     def check_undo(self, outputs: Earlier, marker: Marker) -> None:
         """Refuse what `undo` would refuse, as far as the table shows it before anything is changed."""
-        snapshot = self._format.load()
-        at = None if snapshot is None else snapshot.marker(marker)
+        snapshot, at = self._load(marker)
+        self._refuse_forgotten(marker, at)
         if snapshot is not None and (at is None or at < marker.number):
             snapshot.check(self._changes(snapshot, (), outputs, marker, at))
 
@@ -183,14 +186,31 @@ class Table:
         named = {*keep, *earlier}
         found = [uri for uri, _ in self._stores.list_names(str(self._format.location()), window_prefix(window))]
         stray = sorted(uri for uri in found if uri not in named)
-        for uri in stray:
-            self._stores.remove(uri)
+        if stray and (snapshot := self._format.load()) is not None and (live := sorted(snapshot.live(stray))):
+            what = f"{self.uri} consists of {first_of(map(uris.name_of, live), _SHOWN)}"
+            raise _forgotten(what, window)
+        remove_all(self._stores, stray)
         return stray
 
     def is_empty(self) -> bool:
         """Return whether the table does not exist, or no feed has published into it."""
         snapshot = self._format.load()
         return snapshot is None or not snapshot.is_ours()
+
+    def _load(self, marker: Marker) -> tuple[Snapshot | None, int | None]:
+        """Return the table, and the number of the newest change of the marker's window in it."""
+        snapshot = self._format.load()
+        return snapshot, None if snapshot is None else snapshot.marker(marker)
+
+    def _refuse_forgotten(self, marker: Marker, at: int | None, still_mine: Callable[[], None] = lambda: None) -> None:
+        """Refuse a change to a table that shows a publication of the window of which the ledger knows nothing."""
+        if at is None or marker.known is None or at <= marker.known:
+            return
+        generation, change = Marker.made(at)
+        if change is Change.PUBLISH:
+            still_mine()  # another publisher may have made it meanwhile
+            what = f"{self.uri} holds generation {generation}"
+            raise _forgotten(what, marker.window)
 
     def _commit(self, snapshot: Snapshot | None, files: Files, marker: Marker) -> Applied:
         return self._format.create(files, marker) if snapshot is None else snapshot.commit(files, marker)
@@ -203,7 +223,7 @@ class Table:
         known = earlier.by_uri
         is_first = at is None and not known  # of the window here: the table cannot hold any of its files
         live = set() if snapshot is None or is_first else snapshot.live({*wanted, *known})
-        shown = earlier.shown if at is None or Marker.published(at) is None else Marker.published(at)
+        shown = earlier.shown if at is None else Marker.shown_after(at, earlier.shown)
         published = {file.uri for file in earlier.files.get(shown, ())} if shown is not None else set[str]()
         if snapshot is not None:
             needed = published | (wanted & known.keys())  # carried over files must not be added twice
@@ -259,6 +279,14 @@ class Table:
             if number:
                 time.sleep(random.uniform(0, min(_LONGEST_S, 0.01 * 2**number)))  # noqa: S311 - spreads writers
             yield number
+
+
+def _forgotten(what: str, window: str) -> WrongLedgerError:
+    msg = (
+        f"{what} of window {window}, which the ledger has never published, so it was restored from a backup: restore a"
+        " newer one; or remove the rows of the feed from the table, and read its files again under another feed name"
+    )
+    return WrongLedgerError(msg)
 
 
 def _is_past(snapshot: Snapshot, step: Step, marker: Marker, at: int) -> bool:

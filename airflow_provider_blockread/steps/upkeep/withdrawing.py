@@ -132,6 +132,8 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
         if given_up is not None or begun.state == "superseded":  # else it was just published
             env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
             return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
+    check_abandoning(env.ledger, window.id)
+    require_removable(env, window)
     return _withdraw(env, window, begin_abandoning(env.ledger, window.id, who=who))
 
 

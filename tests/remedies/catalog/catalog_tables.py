@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 _DELTA, _COMMITS = "tests/sinks/tables/test_delta.py", "tests/pipeline/commit/test_tables.py"
+_RESTORED = "tests/pipeline/commit/test_restored_ledgers.py"
 _ICEBERG = "tests/sinks/tables/test_iceberg.py"
 _IDS = "tests/sinks/tables/test_field_ids.py"
 _ACCESS = "tests/sinks/tables/test_table_access.py"
@@ -146,5 +147,6 @@ CATALOG: list[Entry] = [
         "by a deletion vector",
         "deltalake writes none; engines that do are not to be had here",
     ),
+    Remedy("sinks/tables/table.py", "which the ledger has never published", f"{_RESTORED}::test_the_way_on"),
     Remedy("sinks/tables/table.py", "no longer consists of", f"{_DELTA}::test_a_compaction_takes_the_files_away"),
 ]
