@@ -140,6 +140,15 @@ def test_what_must_not_be_null_is_bad() -> None:
     assert [one["reason"] for one in bad] == ["field 'id' is null, but the schema says not null"] * 2
 
 
+@pytest.mark.parametrize("value", ["[" * 800 + "]" * 800, '{"a":' * 800 + "1" + "}" * 800])
+def test_what_is_nested_deeply_is_rescued(value: str) -> None:
+    """Almost as deeply as Python's parser reads it."""
+    rows, bad = read(b'{"id":1,"more":%s}' % value.encode(), "id long")
+
+    assert bad == []
+    assert rows == [{"id": 1, "_rescued": f'{{"/more":{value}}}'}]
+
+
 def test_what_is_nested_too_deeply_is_bad() -> None:
     """It cannot be rescued, so the record is not half published; what the schema knows is no deeper than it."""
     deep = b'{"id":1,"more":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
