@@ -119,7 +119,7 @@ class Csv(FormatOption):
     the header, or are `_c0`, `_c1` and so on, and types come from a sample of the window's files and are fixed for the
     generation. With `header=True` the first row of every file names its columns: either it must equal the columns
     (`columns="equal"`), or fields are assigned to columns by name and missing ones are null (`"by_name"`). An unquoted
-    field that equals `null` is null. With `rescue=True` the column `_rescued` holds what fits no column.
+    field that is empty or equals `null` is null. With `rescue=True` the column `_rescued` holds what fits no column.
     """
 
     kind: ClassVar[str] = "csv"
