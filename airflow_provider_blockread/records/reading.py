@@ -71,14 +71,15 @@ def _require_text(source: ByteSource, encoding: str) -> None:
     head = source.read(0, HEAD_BYTES)
     if is_text(head, encoding):
         return
-    codec = None if source.streamed else codec_of_head(head)
-    if codec is not None:
+    codec = codec_of_head(head)
+    if codec is not None and not source.streamed:
         msg = (
             f"{source.name} starts with {codec} data, but its name does not say so; set compression={codec!r}, or"
             " compression='none' to read it as it is"
         )
         raise SourceError(msg, source.name)
-    foreign = foreign_name(source.name) or foreign_head(head)
+    twice = codec and f"doubly compressed {codec}"
+    foreign = foreign_name(source.name) or foreign_head(head) or twice
     if foreign is not None:
         msg = (
             f"{source.name} is {foreign} data, and no text; keep such files out of the feed (FileSource(exclude=...),"

@@ -156,6 +156,7 @@ def test_a_codec_that_is_told_later(here: Pipe) -> None:
         ("b.log", b"\x1f\x9d\x90a\n", "compress"),
         ("b.snappy", pa.compress(b"a\nb\n", "snappy", asbytes=True), "snappy"),
         ("b.tar.gz", gzip.compress(b"a".ljust(100, b"\0"), mtime=0), "tar"),
+        ("b.gz.bz2", bz2.compress(gzip.compress(b"a\n", mtime=0)), "doubly compressed gzip"),
     ],
 )
 def test_a_file_that_is_no_text(here: Pipe, name: str, data: bytes, what: str, *, small: bool) -> None:
