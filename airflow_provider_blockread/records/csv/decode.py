@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -80,11 +81,16 @@ def _names(option: Csv, header: tuple[str, ...], schema: pa.Schema) -> tuple[str
 
 
 def _alike(names: Iterable[str], wanted: Sequence[str]) -> tuple[str, str] | None:
-    """Return the first of the names, and a wanted one that is not among them, which differ in case or blanks around."""
-    others = {name.strip().casefold(): name for name in names if name not in wanted}
+    """Return the first of the names, and a wanted one that is not among them, which people may take for one."""
+    others = {_seen(name): name for name in names if name not in wanted}
     missing = set(wanted).difference(names)
-    pairs = ((others.get(name.strip().casefold()), name) for name in wanted if name in missing)
+    pairs = ((others.get(_seen(name)), name) for name in wanted if name in missing)
     return next(((name, other) for name, other in pairs if name is not None), None)
+
+
+def _seen(name: str) -> str:
+    """Return a name without its case, blanks around, byte order mark and Unicode normal form."""
+    return normalize("NFC", name.replace("\ufeff", "")).strip().casefold()
 
 
 def column_names(header: tuple[str, ...], used: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -193,9 +193,11 @@ def test_columns_by_name_follow_the_header() -> None:
             "the schema has 'a'; names must be equal, so write ` a ` in the schema",
         ),
         (("B", "A"), "a long, b long", "column 'A' where the schema has 'a'"),
+        (("\ufeffa", "b"), "a long, b long", r"column '\ufeffa' where the schema has 'a'"),
+        (("e\u0301", "b"), "\xe9 long, b long", "column 'e\u0301' where the schema has '\xe9'"),
     ],
 )
-def test_a_name_that_differs_in_case_or_blanks_is_refused(
+def test_a_name_that_looks_like_a_column_is_refused(
     columns: str, header: tuple[str, ...], schema: str, says: str
 ) -> None:
     """The error names both, and how to write the schema, rather than that a column is published as null."""
