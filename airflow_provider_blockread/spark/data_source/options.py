@@ -44,6 +44,7 @@ _SPARKS = {
 _NEEDLESS = {
     "multiline": "; leave it out: format csv reads newlines in quotes as they are",
     "inferschema": "; leave it out: format csv infers its columns where it has no schema",
+    "recursivefilelookup": "; leave it out: files are found at any depth, unless max_depth says otherwise",
 }
 _NUMBERS = re.compile(r"(\d+)(?:-(\d+))?")
 
@@ -196,7 +197,7 @@ def _policies(texts: Mapping[str, str]) -> Policies:
 def _count(name: str, text: str | None) -> int | None:
     if text is None:
         return None
-    number = int(text) if text.isdigit() else text
+    number = int(text) if text.isdecimal() else text
     above_zero(NAME, name, number)
     return int(number)
 

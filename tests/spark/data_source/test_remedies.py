@@ -39,10 +39,19 @@ def test_a_format_or_option_of_another_name(folder: Path) -> None:
         "; leave it out: format csv reads newlines in quotes as they are"
     )
     assert "; leave it out: format csv infers its columns" in refused(folder, format="csv", inferschema="true")
+    assert "; leave it out: files are found at any depth" in refused(folder, recursivefilelookup="true")
     assert "known are block_size, blocks, columns," in refused(folder, zzz="1")
     assert refused(folder, format="custom").startswith("blockread has no format 'custom'; did you")
 
     assert len(Query(folder, format="csv", header="true", block_size="4").rows()) == 2
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1.5", "\xb2", "many"])
+def test_a_number_of_readers_that_is_none(folder: Path, number: str) -> None:
+    """It is a whole number above 0."""
+    assert "max_readers must be a whole number above 0, not" in refused(folder, max_readers=number)
+
+    assert len(Query(folder, max_readers="1").rows()) == 4
 
 
 def test_a_load_without_a_path(folder: Path) -> None:
