@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
@@ -42,6 +43,7 @@ from airflow_provider_blockread.storage.stores import Stores
 StorageOptions = Mapping[str, Mapping[str, object]]
 
 _VARIANT = re.compile(r'"(?:type|elementType|valueType)":"variant"')  # in Arrow it would be a struct of two columns
+_WRITES = "pyspark.sql.worker.write_into_data_source"  # what Spark's Python processes run for any kind of writing
 _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"  # makes Spark's Python workers report only the message of an error
 
 
@@ -76,6 +78,15 @@ def _short_errors(*, listed: bool = True) -> Iterator[None]:
         raise
 
 
+def _refuse() -> NoReturn:
+    with _short_errors():
+        msg = (
+            f"{NAME} neither writes nor streams: save rows in one of Spark's own formats, such as parquet; to take each"
+            " file once as they arrive, run windows with `blockread run`"
+        )
+        raise OptionsError(msg)
+
+
 class BlockReadSource(DataSource):
     """The files of one `load`, listed once: all queries read these versions of the files."""
 
@@ -84,6 +95,8 @@ class BlockReadSource(DataSource):
 
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
+        if _WRITES in sys.modules:  # before what is wrong with the path or an option as something to read
+            _refuse()
         with _short_errors(listed=False):
             self._read = parse_options(dict(options))
             stores = Stores(self.storage_options)
@@ -130,6 +143,21 @@ class BlockReadSource(DataSource):
             check_asked(read, chosen(own, read.columns).names, usual, asked)
             files, self._files = self._files, []
             return BlockReadReader(read, Columns.of(read.record_format, asked), self.storage_options, files)
+
+    def streamReader(self, schema: StructType) -> Any:  # noqa: N802, ANN401 - Spark's name, and not its type
+        """Return what refuses a stream, since Spark loses an error that is raised before it has a reader."""
+        del schema
+        return _NoStream()
+
+
+class _NoStream:
+    """Refuses whatever Spark asks for first, which depends on its version."""
+
+    def __getattr__(self, _: str) -> NoReturn:
+        _refuse()
+
+    def stop(self) -> None:
+        """Do nothing, since nothing was started."""
 
 
 @dataclass

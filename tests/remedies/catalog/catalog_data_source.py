@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.remedies.catalog.model import Entry, Remedy
 
 _HERE = "tests/spark/data_source/test_remedies.py"
+_SESSION = "tests/spark/data_source/test_session.py"
 _COLUMNS, _OPTIONS, _PLANNING = (f"spark/data_source/{name}.py" for name in ("columns", "options", "planning"))
 
 CATALOG: list[Entry] = [
@@ -20,9 +21,10 @@ CATALOG: list[Entry] = [
     Remedy(_OPTIONS, "as in 0-3,7", f"{_HERE}::test_files_and_blocks_that_are_not_there"),
     Remedy(_PLANNING, "name files as _file does", f"{_HERE}::test_files_and_blocks_that_are_not_there"),
     Remedy(_PLANNING, "name blocks as _block does", f"{_HERE}::test_files_and_blocks_that_are_not_there"),
-    Remedy(_OPTIONS, "CREATE TEMPORARY VIEW", "tests/spark/data_source/test_session.py::test_a_table_of_a_catalog"),
+    Remedy(_OPTIONS, "CREATE TEMPORARY VIEW", f"{_SESSION}::test_a_table_of_a_catalog"),
     Remedy("spark/data_source/reading.py", "set on_bad_record", f"{_HERE}::test_a_bad_record"),
     Remedy("spark/data_source/source.py", "declare another type", f"{_HERE}::test_a_type_that_spark_lacks"),
     Remedy("spark/data_source/source.py", "declare a string", f"{_HERE}::test_a_type_that_spark_lacks"),
+    Remedy("spark/data_source/source.py", "neither writes nor streams", f"{_SESSION}::test_writing_and_streaming"),
     Remedy("spark/data_source/source.py", "cannot be inferred", f"{_HERE}::test_headers_that_differ"),
 ]

@@ -57,6 +57,25 @@ def test_a_table_of_a_catalog(spark: SparkSession, folder: Path) -> None:
         spark.catalog.dropTempView("landed_rows")
 
 
+def test_writing_and_streaming(spark: SparkSession, folder: Path) -> None:
+    """They are refused in one line that says what to do instead, whatever the path and the options."""
+    from pyspark.errors import AnalysisException, StreamingQueryException
+
+    rows = spark.createDataFrame([("a",)], "value string")
+    for target in (folder, folder / "new"):
+        with pytest.raises(AnalysisException) as refused:
+            rows.write.format("blockread").mode("append").save(str(target))
+        assert str(refused.value).splitlines()[0].endswith("as they arrive, run windows with `blockread run`")
+
+    rate = spark.readStream.format("rate").load().selectExpr("CAST(value AS string) AS value")
+    into = rate.writeStream.format("blockread").option("checkpointLocation", str(folder / "offsets"))
+    stream = spark.readStream.format("blockread").load(str(folder)).writeStream.format("noop")
+    for writer in (into, stream):
+        with pytest.raises(StreamingQueryException, match=r"blockread neither writes nor streams") as failed:
+            writer.start().awaitTermination(30)
+        assert "Traceback" not in str(failed.value)
+
+
 def test_an_empty_source(spark: SparkSession, tmp_path: Path) -> None:
     """A folder without files has no rows, and the columns that were declared."""
     found = spark.read.format("blockread").option("format", "csv").schema("id long").load(str(tmp_path))
