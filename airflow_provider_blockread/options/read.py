@@ -24,6 +24,7 @@ _LONGEST = 2**31 - 2**21  # bytes of a record: Arrow's values end there, and a b
 _IS_SECRET = re.compile(
     "secret|password|token|(access|account|encryption|private)[.]?key|[.]sas[.]|[.]credential$", re.IGNORECASE
 )
+_IS_TOKEN = re.compile("(token|authorization)=|@", re.IGNORECASE)  # a server gets unknown parameters as headers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,14 +155,14 @@ class SparkJob(Value):
         if named:
             msg = f"spark_job: remote and {named[0]} both say where Spark runs; leave one of them out"
             raise OptionsError(msg)
-        if "token=" in remote:
+        if not (is_template(remote) or remote.startswith("sc://")):  # a template is checked once it is rendered
+            msg = "spark_job: remote must read 'sc://host:port'"
+            raise OptionsError(msg)
+        if _IS_TOKEN.search(remote):
             msg = (
                 "spark_job: remote must not contain a token; put it into a connection of type spark_connect, or into"
                 " SPARK_CONNECT_AUTHENTICATE_TOKEN"
             )
-            raise OptionsError(msg)
-        if not (is_template(remote) or remote.startswith("sc://")):  # a template is checked once it is rendered
-            msg = "spark_job: remote must read 'sc://host:port'"
             raise OptionsError(msg)
 
 

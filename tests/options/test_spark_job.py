@@ -24,6 +24,8 @@ def test_variables_to_inherit_are_named(name: str) -> None:
         ({"remote": "sc://a:1", "master": "yarn"}, "remote and master both say where Spark runs", {"master": None}),
         ({"remote": "sc://a:1", "conn_id": "lake"}, "remote and conn_id both say where Spark runs", {"remote": None}),
         ({"remote": "sc://a:1/;token=b"}, "must not contain a token", {"remote": "sc://a:1"}),
+        ({"remote": "sc://a:1/;Authorization=Bearer%20pa55"}, "must not contain a token", {"remote": "sc://a:1"}),
+        ({"remote": "sc://ann:pa55@a:1"}, "must not contain a token", {"remote": "sc://a:1/;user_id=ann"}),
         ({"master": "locl[*]"}, r"master must read local\[2\]", {"master": "local[2]"}),
         ({"master": "mesos://a:pa55@b:1"}, "or k8s://https://host:443", {"master": "k8s://https://host:443"}),
         ({"master": "yarm"}, "master must read", {"master": "{% if params.far %}yarn{% else %}local{% endif %}"}),
