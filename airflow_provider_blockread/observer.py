@@ -39,6 +39,7 @@ class Progress:
         done: number of finished tasks.
         total: number of all tasks, at least one.
         failed: number of failed attempts at tasks; each task is tried again.
+        waits: whether no task runs, though some are left.
         what: what the tasks do, such as `read`.
         size: bytes of all tasks together, shared about evenly.
         tally: what the finished tasks have read, if they read blocks.
@@ -47,6 +48,7 @@ class Progress:
     done: int
     total: int
     failed: int = 0
+    waits: bool = False
     what: str = ""
     size: int = 0
     tally: Tally = field(default_factory=Tally)
@@ -59,7 +61,8 @@ class Progress:
             done = f"about {format_bytes(self.size * self.done / self.total)} of {format_bytes(self.size)}"
         bad = f", {found.bad_records:,} bad" if found.bad_records else ""
         failed = f", {self.failed:,} attempts failed" if self.failed else ""
-        return f"{self.what} {self.done:,} of {plural(self.total, 'task')}, {done}{bad}{failed}"
+        waits = "; none runs: Spark waits for an executor with free cores and memory" if self.waits else ""
+        return f"{self.what} {self.done:,} of {plural(self.total, 'task')}, {done}{bad}{failed}{waits}"
 
 
 class Observer:

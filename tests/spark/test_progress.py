@@ -22,6 +22,7 @@ class Stage:
     numTasks: int  # noqa: N815 - Spark's name
     numCompletedTasks: int  # noqa: N815
     numFailedTasks: int = 0  # noqa: N815
+    numActiveTasks: int = 1  # noqa: N815
 
 
 class Tracker:
@@ -114,6 +115,14 @@ def test_progress_is_logged() -> None:
     """How many tasks are done, how much that is, and whether attempts failed."""
     assert logged(Tracker(None, Stage(40, 12)))[0] == "read 12 of 40 tasks, about 900.0 MB of 3.0 GB"
     assert logged(Tracker(Stage(40, 0, 2)))[0].endswith("about 0 B of 3.0 GB, 2 attempts failed")
+
+
+def test_tasks_without_an_executor() -> None:
+    """That none runs is logged, unless one has failed and will be tried again."""
+    assert logged(Tracker(Stage(40, 12, 0, 0)))[0].endswith(
+        "900.0 MB of 3.0 GB; none runs: Spark waits for an executor with free cores and memory"
+    )
+    assert logged(Tracker(Stage(40, 12, 1, 0)))[0].endswith("1 attempts failed")
 
 
 def test_a_quick_job_logs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

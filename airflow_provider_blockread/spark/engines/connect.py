@@ -74,6 +74,7 @@ class ConnectEngine:
         self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Report, measure: Measure[Answer]
     ) -> list[Answer]:
         """Run the task for each item and return the answers of the attempts that Spark accepted."""
+        del title  # the tag names the jobs
         if not items:
             return []
         self._cancelled = False
@@ -87,7 +88,7 @@ class ConnectEngine:
                     read = read.plus(measure(answer))
         except Exception as error:
             if self._cancelled:
-                msg = f"{title} was cancelled; retry to start again"
+                msg = "the run was cancelled; retry to start again"
                 raise SparkJobError(msg) from error
             if is_lost(error):
                 raise SparkLostError(str(error)) from error
@@ -164,13 +165,13 @@ class ConnectEngine:
 
         def handle(*, stages: Iterable[Any], inflight_tasks: int, operation_id: str | None, done: bool) -> None:
             nonlocal due
-            del inflight_tasks, operation_id
+            del operation_id
             if done or time.monotonic() < due:
                 return
             due = time.monotonic() + REPORT_S
             for stage in stages:
                 if stage.num_tasks and not stage.done:
-                    report(Progress(done=stage.num_completed_tasks, total=stage.num_tasks))
+                    report(Progress(done=stage.num_completed_tasks, total=stage.num_tasks, waits=not inflight_tasks))
 
         handler: Any = handle
         self.connected.registerProgressHandler(handler)

@@ -179,4 +179,6 @@ def _stages(tracker: Any) -> Iterator[Progress]:  # noqa: ANN401
     for number in tracker.getActiveStageIds():
         stage = tracker.getStageInfo(number)
         if stage is not None and stage.numTasks:
-            yield Progress(done=stage.numCompletedTasks, total=stage.numTasks, failed=stage.numFailedTasks)
+            done, failed = stage.numCompletedTasks, stage.numFailedTasks
+            waits = not (stage.numActiveTasks or failed)  # a task that failed waits to be tried again
+            yield Progress(done=done, total=stage.numTasks, failed=failed, waits=waits)
