@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.model import from_columns, to_columns
-from airflow_provider_blockread.errors import BlockReadError, FunctionError
+from airflow_provider_blockread.errors import BlockReadError, FunctionError, SparkJobError
 from airflow_provider_blockread.exchange.manifest import read_manifest
 from airflow_provider_blockread.exchange.model import GroupResult, JobSpec, ReadSpec, ScanSpec, Submission
 from airflow_provider_blockread.exchange.progress import ProgressFile, read_task_progress, task_progress_uri
@@ -95,12 +95,16 @@ class Driver:
                     self._scan_window(spec)
                 else:
                     self._read_group(spec)
-        except (BlockReadError, SparkLostError):  # for a lost JVM, the process that started it knows more
+        except SparkLostError:  # the process that started the JVM knows more
             raise
         except Exception as error:
             if is_lost(error):
                 raise SparkLostError(str(error)) from error
-            raise job_failed(error) from error
+            failed = error if isinstance(error, BlockReadError) else job_failed(error)
+            if type(failed) is not SparkJobError:
+                raise
+            msg = f"{spec}: {failed}"
+            raise SparkJobError(msg) from error
 
     def _scan_window(self, spec: ScanSpec) -> None:
         """Find the entry states of all blocks whose file spans groups, except for states that are known."""

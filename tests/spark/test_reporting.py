@@ -230,6 +230,11 @@ LOST_TASK = (
             f'{LOST_TASK}: java.io.IOException: Cannot run program "/gone": error=2',
             "let spark.pyspark.python name a Python that is on every worker; then retry",
         ),
+        (
+            f"{LOST_TASK}: org.apache.spark.SparkException: Python worker exited unexpectedly (crashed).",
+            "(crashed).; if it was killed for memory, raise spark.executor.memoryOverhead or lower",
+        ),
+        ("ValueError: Python worker exited unexpectedly", "; see Spark's log, then retry"),
         ("ValueError: no", "the Spark job failed: ValueError: no; see Spark's log, then retry"),
         ('ValueError: no number: Cannot run program "x"', "; see Spark's log, then retry"),
         ("KeyError: '[PYTHON_VERSION_MISMATCH]'", "; see Spark's log, then retry"),

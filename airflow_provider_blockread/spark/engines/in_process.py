@@ -32,12 +32,13 @@ class InProcessEngine:
         self, task: Task[Item, Answer], items: Sequence[Item], *, title: str, report: Report, measure: Measure[Answer]
     ) -> list[Answer]:
         """Run the task for each item and return the answers; report after each."""
+        del title  # nobody watches
         self._cancelled = False
         answers: list[Answer] = []
         tally = Tally()
         for item in items:
             if self._cancelled:
-                msg = f"{title} was cancelled; retry to start again"
+                msg = "the run was cancelled; retry to start again"
                 raise SparkJobError(msg)
             answers.append(self._answer(task, item))
             tally = tally.plus(measure(answers[-1]))

@@ -17,6 +17,9 @@ _REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*"
 _AFTER_FRAMES = re.compile(r'^  File ".*\n(?:  .*\n)*(\S.*)', re.MULTILINE)
 _RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?$", re.MULTILINE)
 
+# The beginning of what Spark's scheduler says of a task that failed.
+_OF_TASK = r"Job aborted due to stage failure: Task [^:]*: [^:]*: "
+
 # Problems of the executors' Python, which `spark.pyspark.python` names, and not of a record. A pattern begins with the
 # class of the error, since the text after it may quote a record.
 _ADVICE = (
@@ -30,10 +33,14 @@ _ADVICE = (
     ),
     (
         re.compile(
-            r"(?:Job aborted due to stage failure: (?:Task [^:]*: [^:]*: )?)?(?:java\.io\.IOException: )?"
+            rf"(?:{_OF_TASK}|Job aborted due to stage failure: )?(?:java\.io\.IOException: )?"
             r"Cannot run program \"[^\"]+\""
         ),
         "let spark.pyspark.python name a Python that is on every worker; then retry",
+    ),
+    (
+        re.compile(rf"{_OF_TASK}org\.apache\.spark\.SparkException: Python worker exited unexpectedly"),
+        "if it was killed for memory, raise spark.executor.memoryOverhead or lower spark.executor.cores; then retry",
     ),
 )
 

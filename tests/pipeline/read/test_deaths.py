@@ -16,11 +16,12 @@ pytestmark = pytest.mark.spark
 
 
 def test_python_worker_that_dies(pipe: Pipe) -> None:
-    """A Python worker that is gone in each attempt fails the job with Spark's own reason in one line."""
+    """A Python worker that is gone in each attempt fails the job; the error names the group, and what ends workers."""
     pipe.put({"a.txt": b"a1\n", "b.txt": b"b1\n"})
     pipe.function = ArrowFunction("user_functions:dies")
     ref = pipe.plan()
-    with pytest.raises(SparkJobError, match=r"^the Spark job failed: Job aborted.*; see Spark's log, then retry$"):
+    said = rf"^feed feed window {ref.window} group 0: the Spark job failed: Job aborted.*; if it was killed for memory"
+    with pytest.raises(SparkJobError, match=said):
         pipe.read(ref)
     assert pipe.published() == []
     (Path(os.environ["BLOCKREAD_TEST_MARKS"]) / "survives").touch()

@@ -13,7 +13,7 @@ _TEXT = "tests/sinks/test_text.py"
 _BLOCKS = "tests/pipeline/functions/test_files_of_blocks.py"
 _TEXTS = "tests/pipeline/functions/test_function_text.py"
 _CODE = "tests/remedies/test_functions.py"
-_FRAMES = "tests/pipeline/frames/test_remedies.py"
+_FRAMES, _DEATHS = "tests/pipeline/frames/test_remedies.py", "tests/pipeline/read/test_deaths.py"
 _SESSION = "spark/engines/session.py"
 _ANSWERS = "tests/spark/engines/test_answers.py"
 _REFUSED, _ON_SERVER = "tests/spark/engines/test_refusals.py", "tests/spark/engines/test_windows.py"
@@ -111,15 +111,11 @@ CATALOG: list[Entry] = [
     Remedy("spark/engines/answers.py", "no task of this package", f"{_ANSWERS}::test_what_no_task_returns"),
     Remedy("spark/remote.py", "was stopped", f"{_ON_SERVER}::test_a_kill"),
     Remedy("spark/remote.py", "was lost", f"{_ON_SERVER}::test_a_server_that_is_lost"),
-    Remedy(
-        "spark/remote.py", "the Spark job failed", "tests/pipeline/read/test_deaths.py::test_python_worker_that_dies"
+    *(
+        Remedy(f"spark/{file}.py", "the Spark job failed", f"{_DEATHS}::test_python_worker_that_dies")
+        for file in ("driver", "remote", "engines/reporting")
     ),
     Remedy("spark/remote.py", "did not end its session", f"{_ON_SERVER}::test_a_server_that_hangs"),
-    Remedy(
-        "spark/engines/reporting.py",
-        "the Spark job failed",
-        "tests/pipeline/read/test_deaths.py::test_python_worker_that_dies",
-    ),
     Remedy("spark/frames/writing.py", "returns no column", f"{_BLOCKS}::test_rows_of_no_block_are_refused"),
     Remedy("spark/frames/writing.py", "a row has no block", f"{_BLOCKS}::test_rows_of_no_block_are_refused"),
     Remedy("spark/tasks/loading.py", "cannot be defined", f"{_TEXTS}::test_a_text_that_cannot_be_defined"),
