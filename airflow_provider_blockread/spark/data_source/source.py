@@ -7,7 +7,6 @@ tasks get their blocks in their partitions.
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -35,14 +34,13 @@ from airflow_provider_blockread.spark.data_source.options import NAME, ReadOptio
 from airflow_provider_blockread.spark.data_source.planning import plan_partitions
 from airflow_provider_blockread.spark.data_source.reading import read_batches
 from airflow_provider_blockread.spark.data_source.remedies import advise
-from airflow_provider_blockread.spark.engines.columns import in_arrow, in_spark
+from airflow_provider_blockread.spark.engines.columns import has_variant, in_arrow, in_spark
 from airflow_provider_blockread.spark.inferring import infer_columns
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
 
 StorageOptions = Mapping[str, Mapping[str, object]]
 
-_VARIANT = re.compile(r'"(?:type|elementType|valueType)":"variant"')  # in Arrow it would be a struct of two columns
 _WRITES = "pyspark.sql.worker.write_into_data_source"  # what Spark's Python processes run for any kind of writing
 _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"  # makes Spark's Python workers report only the message of an error
 
@@ -131,7 +129,7 @@ class BlockReadSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader that returns these columns."""
         with _short_errors():
-            if _VARIANT.search(schema.json()):
+            if has_variant(schema):
                 msg = f"{NAME}: no format reads a variant; declare a string, and use Spark's function `parse_json`"
                 raise OptionsError(msg)
             asked = in_arrow(schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,19 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+_VARIANT = re.compile(r'"(?:type|elementType|valueType)":"variant"')
+
 
 def in_spark(schema: pa.Schema) -> StructType:
     """Return the columns in Spark's types; in text, `timestamp` would be what `spark.sql.timestampType` says."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def has_variant(schema: StructType) -> bool:
+    """Return whether a column is or contains a variant, which in Arrow would be a struct of two columns."""
+    return _VARIANT.search(schema.json()) is not None
 
 
 def in_arrow(schema: StructType) -> pa.Schema:

@@ -11,13 +11,14 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import DataFrameFunction, FrameFunction, Sql
 from airflow_provider_blockread.sinks.conform import difference, misnamed
-from airflow_provider_blockread.spark.engines.columns import in_arrow
+from airflow_provider_blockread.spark.engines.columns import has_variant, in_arrow
 from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.tasks.loading import load_function
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField
 
 _VIEW = "records"
 
@@ -93,7 +94,7 @@ def output_schema(option: FrameFunction, frame: DataFrame) -> pa.Schema:
     """
     if problem := misnamed(pa.schema([(name, pa.null()) for name in frame.columns])):
         raise FunctionError(problem)
-    found = in_arrow(frame.schema)
+    found = pa.schema(map(_in_arrow, frame.schema.fields))
     declared = declared_schema(option)
     if declared is None:
         return found
@@ -103,6 +104,21 @@ def output_schema(option: FrameFunction, frame: DataFrame) -> pa.Schema:
         msg = f"{option} does not return its declared schema: {what}; return these columns and types, or declare others"
         raise FunctionError(msg)
     return declared
+
+
+def _in_arrow(column: StructField) -> pa.Field:
+    from pyspark.errors import PySparkException
+    from pyspark.sql.types import StructType
+
+    schema, why = StructType([column]), ""
+    try:
+        if not has_variant(schema):
+            return in_arrow(schema).field(0)
+    except (PySparkException, ValueError) as error:
+        why = f" ({error})"
+    kind = column.dataType.simpleString()
+    msg = f"column {column.name!r} is of type {kind}, which no output holds{why}; cast it in the function"
+    raise FunctionError(msg)
 
 
 def _widened(found: pa.Field, declared: pa.Field) -> pa.Field:

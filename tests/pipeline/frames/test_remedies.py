@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -55,6 +55,16 @@ def session(spark: InProcessSpark) -> Iterator[SparkSession]:
         ("raise ValueError('no')", "correct it and clear the run", "return records"),
         ("return records.select('nope')", "correct it and clear the run", "return records.select('value')"),
         ("records.count()", "must return a DataFrame", "return records"),
+        (
+            "return records.selectExpr('array(parse_json(value)) AS value')",
+            "column 'value' is of type array<variant>, which no output holds; cast it",
+            "return records.selectExpr('to_json(parse_json(value)) AS value')",
+        ),
+        (
+            "return records.selectExpr(\"INTERVAL '1' YEAR AS value\")",
+            "column 'value' is of type interval year, which no output holds .*YearMonth.*; cast it in the function",
+            "return records.selectExpr('CAST(value AS string) AS value')",
+        ),
         ("records.sparkSession.stop()", "leave out `spark.stop", "return records"),
     ],
 )
@@ -70,6 +80,35 @@ def test_a_function_that_is_corrected(
 
     assert pipe.run(clear_number=1).rows == 2
     assert pipe.values() == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "query", "says", "right"),
+    [
+        (
+            "delta",
+            {},
+            "SELECT 1 AS a, 2 AS A",
+            "do not distinguish by case; rename",
+            "SELECT 1 AS a, 2 AS b",
+        ),
+        ("iceberg", {}, "SELECT INTERVAL '1' DAY AS a", "which tables do not hold; cast it", "SELECT 1 AS a"),
+        ("parquet", {"partition_by": ["a"]}, "SELECT 1 AS b", "no column 'a' to partition by", "SELECT 1 AS a, 2 AS b"),
+        ("parquet", {"sort_by": ["a"]}, "SELECT 1 AS b", "no column 'a' for sort_by", "SELECT 1 AS a"),
+        ("parquet", {"case_sensitive": False, "log": True}, "SELECT 1 AS a, 2 AS A", "rename one", "SELECT 1 AS a"),
+    ],
+)
+def test_rows_that_a_sink_cannot_hold(
+    pipe: Pipe, kind: str, options: dict[str, Any], query: str, says: str, right: str
+) -> None:
+    """What a query returns is checked as what an Arrow function returns; corrected, it is published."""
+    pipe.kind, pipe.sink_options, pipe.function = kind, options, Sql(f"{query} FROM records")
+    pipe.put({"a": b"1\n"})
+    with pytest.raises(FunctionError, match=rf"^feed feed window \w+ group 0: a row of the SQL query: .*{says}"):
+        pipe.run()
+    pipe.function = Sql(f"{right} FROM records")
+
+    assert pipe.run(clear_number=1).rows == 1
 
 
 def test_a_schema_that_is_declared(pipe: Pipe) -> None:

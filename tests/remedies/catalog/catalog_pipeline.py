@@ -124,6 +124,7 @@ CATALOG: list[Entry] = [
     Remedy("spark/frames/blaming.py", "correct it and clear", f"{_FRAMES}::test_a_function_that_is_corrected"),
     Remedy("spark/frames/calling.py", "stops Spark", f"{_FRAMES}::test_a_function_that_is_corrected"),
     Remedy("spark/frames/calling.py", "must return a DataFrame", f"{_FRAMES}::test_a_function_that_is_corrected"),
+    Remedy("spark/frames/calling.py", "which no output holds", f"{_FRAMES}::test_a_function_that_is_corrected"),
     Remedy("spark/frames/calling.py", "declared schema", f"{_FRAMES}::test_a_schema_that_is_declared"),
     Remedy("spark/frames/records.py", "Spark finds {} records", f"{_FRAMES}::test_staged_files_that_were_harmed"),
     Remedy("spark/frames/records.py", "holds {} rows", f"{_FRAMES}::test_staged_files_that_were_harmed"),
