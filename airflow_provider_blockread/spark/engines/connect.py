@@ -161,17 +161,18 @@ class ConnectEngine:
     @contextmanager
     def _reporting(self, report: Report) -> Iterator[None]:
         """Report the progress of the run in the body every `REPORT_S` seconds."""
-        due = time.monotonic() + REPORT_S
+        due, is_idle = time.monotonic() + REPORT_S, False  # without a running task, and perhaps about to start some
 
         def handle(*, stages: Iterable[Any], inflight_tasks: int, operation_id: str | None, done: bool) -> None:
-            nonlocal due
+            nonlocal due, is_idle
             del operation_id
             if done or time.monotonic() < due:
                 return
             due = time.monotonic() + REPORT_S
+            waits, is_idle = is_idle and not inflight_tasks, not inflight_tasks
             for stage in stages:
                 if stage.num_tasks and not stage.done:
-                    report(Progress(done=stage.num_completed_tasks, total=stage.num_tasks, waits=not inflight_tasks))
+                    report(Progress(done=stage.num_completed_tasks, total=stage.num_tasks, waits=waits))
 
         handler: Any = handle
         self.connected.registerProgressHandler(handler)

@@ -164,10 +164,11 @@ def _ending_later(context: SparkContext) -> Iterator[None]:
 @contextmanager
 def _reporting(tracker: Any, report: Report) -> Iterator[None]:  # noqa: ANN401 - pyspark's StatusTracker
     """Report the progress of the run in the body every `REPORT_S` seconds."""
+    idle: set[int] = set()
 
     def poll() -> bool:
         with _alive():
-            for progress in _stages(tracker):
+            for progress in _stages(tracker, idle):
                 report(progress)
         return True
 
@@ -175,10 +176,13 @@ def _reporting(tracker: Any, report: Report) -> Iterator[None]:  # noqa: ANN401 
         yield
 
 
-def _stages(tracker: Any) -> Iterator[Progress]:  # noqa: ANN401
+def _stages(tracker: Any, idle: set[int]) -> Iterator[Progress]:  # noqa: ANN401
+    """Yield the progress of each stage; `idle` keeps those without a running task, which may be about to start some."""
     for number in tracker.getActiveStageIds():
         stage = tracker.getStageInfo(number)
         if stage is not None and stage.numTasks:
             done, failed = stage.numCompletedTasks, stage.numFailedTasks
-            waits = not (stage.numActiveTasks or failed)  # a task that failed waits to be tried again
+            is_idle = not (stage.numActiveTasks or failed)  # a task that failed waits to be tried again
+            waits = is_idle and number in idle
+            (idle.add if is_idle else idle.discard)(number)
             yield Progress(done=done, total=stage.numTasks, failed=failed, waits=waits)
