@@ -23,7 +23,7 @@ _SECRET = re.compile(
 )
 #: Values that are or contain a secret: a URL, a header, a connection string of a database or store.
 _PASSWORD = re.compile(
-    r"^[\w.+-]+://[^/@:]*:[^/@]+@|(?:^|[?&;\s])(?:ssl)?password\s*=|[?&]sig=|(?i:AccountKey|SharedAccessSignature)="
+    r"^[\w.+-]+://[^/@:]*:(?!\d*/)[^@]+@|(?:^|[?&;\s])(?:ssl)?password\s*=|[?&]sig=|(?i:AccountKey|SharedAccessSignature)="
     r"|^(?i:bearer) +\S|^(?i:basic) +[\w+/]{12,}=*$"
 )
 

@@ -20,7 +20,9 @@ _SECRET = re.compile(  # signatures of object stores, tokens, and what services 
     r"|passw(?:or)?d)=[^&]*",
     re.IGNORECASE,
 )
-_USER = re.compile(r"(:/{1,2})[^/@\s]*:[^/@\s]*@")
+_USER = re.compile(r"(:/{1,2})[^/@\s]*:[^@\s]*@")
+#: A user and a password, in which there may be slashes, as in keys of S3; neither a port nor an ARN has one.
+_PASSWORD = re.compile(r"(?!arn:|\[)[^/@:]*:(?!\d*/)[^@]*@")
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _LOCAL = "file://"
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://.*)?::[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
@@ -41,7 +43,7 @@ def canonical(uri: str) -> str:
     if uri.startswith("file:///") and _is_normal(uri[len(_LOCAL) :]):  # most are, and a plan has millions
         return uri
     if not uri.strip() or "\0" in uri:
-        msg = f"{uri!r} names no place; give a path or a URI such as s3://bucket/folder"
+        msg = f"{_shown(uri)!r} names no place; give a path or a URI such as s3://bucket/folder"
         raise OptionsError(msg)
     match = _URI.fullmatch(uri)
     if match is None or "::" in uri:
@@ -101,7 +103,7 @@ def _remote(scheme: str, rest: str) -> str:
         authority = authority.partition("?")[0]
     path = rest[len(authority) :].removeprefix("/")
     user, at, _ = authority.rpartition("@")
-    if (at and known.decodes) or (":" in user and not known.colons):
+    if (at and known.decodes) or (not known.colons and (":" in user or _PASSWORD.match(rest))):
         msg = f"a {scheme}:// URI contains a password, which manifests would store; put it into a connection instead"
         raise OptionsError(msg)
     path, mark, query = path.partition("?") if known.decodes else (path, "", "")

@@ -111,12 +111,40 @@ def test_colons_are_no_chain_and_not_always_a_password() -> None:
     assert canonical("github://org:repo@v1/in/") == "github://org:repo@v1/in"
 
 
-def test_a_password_is_refused_and_not_repeated() -> None:
-    """A password in a URI is an error that does not quote it."""
+@pytest.mark.parametrize(
+    "written",
+    [
+        "sftp://user:hunter2@host/x",
+        "s3://key:hunter2/hunter2@bucket/x",
+        "https://user:hunter2/hunter2@host/x",
+        "hdfs://user:p/hunter2@host:8020/x",
+        " s3://key:hunter2/hunter2@bucket/x",
+        "s3://key:hunter2@bucket/x\0",
+    ],
+)
+def test_a_password_is_refused_and_not_repeated(written: str) -> None:
+    """A password in a URI is an error that does not quote it, whatever characters it has."""
     with pytest.raises(OptionsError) as caught:
-        canonical("sftp://user:hunter2@host/x")
+        canonical(written)
 
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "sftp://host:22/in/a@b",
+        "sftp://user@host:22/in/a@b",
+        "sftp://[::1]:22/in/a@b",
+        "https://host:8443/in/a@b",
+        "s3://bucket/k:v@w",
+        "s3://arn:aws:s3:eu-west-1:1:accesspoint/name/a@b",
+        "abfs://box@account.dfs/a:b@c",
+    ],
+)
+def test_a_port_or_a_colon_in_a_name_is_no_password(written: str) -> None:
+    """Even if an @ follows later."""
+    assert canonical(written) == written
 
 
 @pytest.mark.parametrize(

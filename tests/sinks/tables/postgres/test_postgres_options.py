@@ -14,6 +14,7 @@ from airflow_provider_blockread.options import PostgresSink
     "url",
     [
         "postgresql://me:word@host/db",
+        "postgresql://me:word/word@host/db",
         "postgresql://host/db?user=me&password=word",
         "postgresql://host/db?sslpassword=word",
         "password=word host=db",
