@@ -27,6 +27,8 @@ _REMEDIES = {
     r"is locked": "another process has held the lock for too long; wait until it ends, then retry",
     r"is not a database": f"this file is something else: give the ledger {_ROOM}",
     r"is malformed|malformed database": "its file is damaged: restore it from a backup",
+    r"^(42P05|26000)": "its pooler hands one connection to several sessions: add `prepare_threshold=none` to its URL's"
+    " parameters, then retry",
     r"already exists": f"other tables there have the same names: give the ledger {_ROOM}",
     r"^25006": "it is read-only: name the primary server, or allow its user to write, then retry",
     r"^42501.*for schema": "let its user in (`GRANT USAGE, CREATE ON SCHEMA ... TO ...`), then retry",
@@ -44,9 +46,11 @@ _REMEDIES = {
     " (`ALTER ROLE ... SET statement_timeout ...`), then retry",
 }
 #: Problems that persist until a person acts.
-_LASTING = re.compile("is not a database|is malformed|malformed database|already exists|exceeds btree")
+_LASTING = re.compile(
+    "is not a database|is malformed|malformed database|prepared statement|already exists|exceeds btree"
+)
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
-OF_THE_SERVER = frozenset({"25006", "3F000", "42501", "42710", "42P07"})
+OF_THE_SERVER = frozenset({"25006", "3F000", "42501", "42710", "42P05", "42P07"})
 
 _NO_TABLE = ("no such table", "no such column")  # SQLite's words
 _NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column

@@ -19,6 +19,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 from tests.postgres import new_schema
 
 _NUMBERS = count()
+_BEFORE_PREPARED = 5  # executions of a statement, until psycopg prepares it
 
 #: What no test carries out, and why.
 _NOT_HERE = {
@@ -188,6 +189,24 @@ def test_a_server_whose_rows_others_hold(server: str) -> None:
 
 
 @pytest.mark.postgres
+def test_a_pooler_in_transaction_mode(server: str) -> None:
+    """Where another client has prepared a statement on the connection, the parameter in the URL helps."""
+    url = new_schema(server, "pooled")
+
+    def use_often(url: str) -> None:
+        with closing(Ledger(url)) as ledger, ledger.writing() as connection:
+            connection.execute(text("PREPARE _pg3_0 AS SELECT 1"))
+            for _ in range(2 * _BEFORE_PREPARED):
+                connection.execute(text("SELECT * FROM feeds"))
+
+    with pytest.raises(LedgerSchemaError, match="prepared statement") as refused:
+        use_often(url)
+    assert _sign(str(refused.value)) == "^(42P05|26000)"
+
+    use_often(f"{url}&prepare_threshold=none")
+
+
+@pytest.mark.postgres
 def test_a_password_that_is_wrong(server: str) -> None:
     """Corrected in the URL, it lets in."""
     url = new_schema(server, "secret")
@@ -232,6 +251,7 @@ def test_every_complaint_is_caused_somewhere() -> None:
     caused = {"readonly database", "unable to open", "is not a database", "already exists", "is locked"}
     caused |= {
         "^54000",
+        "^(42P05|26000)",
         "is malformed|malformed database",
         "^(55P03|40P01)",
         "authentication failed|no password supplied",
