@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from airflow_provider_blockread.errors import OptionsError
 
 _PART = re.compile(r"\*\*+|\*|\?|\[!?+(?:\][^\]]*|[^\]]+)\]|.", re.DOTALL)
 _FOLDERS = "(?:[^/]+/)*"
-_WITHIN = {"*": "[^/]*", "?": "[^/]"}
+_WILD = {"*": "[^/]*", "**": ".*"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,27 @@ def _regex(segments: Sequence[str]) -> str:
 
 
 def _segment(segment: str) -> str:
-    return "".join(map(_translate, _PART.findall(segment)))
+    """Return the regex of a segment, whose time is about that of the length of a name.
+
+    A wildcard takes as little as it can where another one follows that can take the rest, and that is never tried
+    again: otherwise whoever lands `____...` keeps a plan by `*_*_*_*.csv` busy for days.
+    """
+    runs = [["", ""]]  # each wildcard, and what follows it
+    for part in _PART.findall(segment):
+        if part.startswith("*"):
+            runs.append([part[:2], ""])
+        else:
+            runs[-1][1] += _translate(part)
+    regex = runs[0][1]
+    for (wild, rest), (after, _) in pairwise([*runs[1:], ["", ""]]):
+        takes_rest = after == "**" or (after == "*" and wild == "*")
+        regex += f"(?>{_WILD[wild]}?{rest})" if takes_rest else _WILD[wild] + rest
+    return regex
 
 
 def _translate(part: str) -> str:
-    if part.startswith("**"):
-        return ".*"
-    if part in _WITHIN:
-        return _WITHIN[part]
+    if part == "?":
+        return "[^/]"
     if len(part) > 1:  # a bracket: like a regex's, except for the negation, once special characters are escaped
         negated = part[1] == "!"
         inside = re.sub(r"[\\\[\]^&~|]|-(?=-)", r"\\\g<0>", part[1 + negated : -1])

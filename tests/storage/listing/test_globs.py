@@ -72,6 +72,14 @@ def test_a_glob_matches_what_its_documentation_says(pattern: str, path: str) -> 
     assert matched == oracle(pattern, path)
 
 
+@pytest.mark.timeout(20)  # without a bound, some would take days
+@pytest.mark.parametrize("pattern", ["*_*_*_*_*.csv", "in/*_?*_[_-]*_*.csv", "**/*_*_*_*/*.csv", "_**_**_**_**.csv"])
+@pytest.mark.parametrize("end", ["", ".csv/", "/_"])
+def test_no_name_keeps_a_plan_busy(pattern: str, end: str) -> None:
+    """Whoever lands files chooses their names."""
+    assert re.fullmatch(compile_glob(pattern).regex, f"in/{'_' * 4000}{end}", re.DOTALL) is None
+
+
 @examples(400)
 @given(st.lists(PATTERNS, min_size=1, max_size=3), st.lists(PATTERNS, max_size=2), PATHS)
 def test_no_folder_above_a_wanted_file_is_left_out(patterns: list[str], excludes: list[str], path: str) -> None:
