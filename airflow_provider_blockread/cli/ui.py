@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 from contextlib import suppress
 
@@ -19,17 +20,19 @@ HOST = "127.0.0.1"
 @click.option("--port", default=8793, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @state_option
 def ui(port: int, state: str | None) -> None:
-    """Show feeds, windows and files in a browser, on this machine only, until Ctrl-C."""
+    """Show feeds, windows and files in a browser, on this machine and to you only, until Ctrl-C."""
     import uvicorn  # noqa: PLC0415 - no other command serves anything
 
     from airflow_provider_blockread.pages.serving import loopback_app  # noqa: PLC0415 - as above
 
     env = open_environment(state, quiet=True)
     listening = _listen(port)
-    config = uvicorn.Config(loopback_app(env), host=HOST, port=port, log_level="warning", server_header=False)
+    key = secrets.token_urlsafe()
+    config = uvicorn.Config(loopback_app(env, key), host=HOST, port=port, log_level="warning", server_header=False)
     with listening:
         listening.listen(config.backlog)  # whoever reads the line below may connect at once
-        say(f"Pages of ledger {env.ledger.name} on http://{HOST}:{listening.getsockname()[1]}/ until Ctrl-C")
+        address = f"http://{HOST}:{listening.getsockname()[1]}/?key={key}"
+        say(f"Pages of ledger {env.ledger.name} on {address} until Ctrl-C")
         with suppress(Interrupted):  # the documented end
             uvicorn.Server(config).run(sockets=[listening])
 

@@ -37,7 +37,8 @@ def test_the_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
     try:
         assert started.stdout
         address = started.stdout.readline().split(" on ")[1].split(" ")[0]
-        with urllib.request.urlopen(address, timeout=30) as answer:
+        browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        with browser.open(address, timeout=30) as answer:
             page = answer.read().decode()
         started.send_signal(signal.SIGINT)
         _, errors = started.communicate(timeout=30)
@@ -49,10 +50,22 @@ def test_the_command_serves_until_it_is_stopped(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
+def test_another_user_of_the_host_reads_nothing(env: Environment) -> None:
+    """Whoever does not know the key that was printed has no page, nor an action; a cookie keeps it."""
+    window = open_window(env.ledger)
+    pages = ("/", "/?key=", "/?key=\u00e9", f"/ledgers/ledger/windows/{window.id}", "/static/pages.css")
+    with TestClient(loopback_app(env, "secret"), base_url="http://127.0.0.1:8793") as client:
+        assert {client.get(page).status_code for page in pages} == {403}
+        assert client.post(f"/ledgers/ledger/windows/{window.id}/actions/abandon").status_code == 403
+        assert client.get("/", headers={"cookie": "blockread-8793=other"}).status_code == 403
+        assert "secret" not in str(client.get("/?key=secret").url)
+        assert client.get(f"/ledgers/ledger/windows/{window.id}").status_code == 200
+
+
 def test_another_name_for_loopback_is_refused(env: Environment) -> None:
     """A page elsewhere whose name leads to 127.0.0.1 reads nothing."""
-    with TestClient(loopback_app(env), base_url="http://127.0.0.1") as client:
-        assert client.get("/").status_code == 200
+    with TestClient(loopback_app(env, "secret"), base_url="http://127.0.0.1") as client:
+        assert client.get("/?key=secret").status_code == 200
         assert client.get("/", headers={"host": "evil.example"}).status_code == 400
 
 
@@ -159,8 +172,8 @@ def test_a_page_that_broke_stays_with_itself(env: Environment) -> None:
 
 def test_pages_stay_with_themselves(env: Environment) -> None:
     """No page may be framed by another origin, load anything from elsewhere, or be kept."""
-    with TestClient(loopback_app(env), base_url="http://127.0.0.1") as client:
-        headers = client.get("/").headers
+    with TestClient(loopback_app(env, "secret"), base_url="http://127.0.0.1") as client:
+        headers = client.get("/?key=secret").headers
         style = client.get("/static/pages.css")
         [named] = re.findall('href="(/static/pages.css[^"]*)"', client.get("/").text)
         kept = [client.get(path).headers["cache-control"] for path in (named, f"{named}x", "/static/pages.css")]
