@@ -20,7 +20,7 @@ class WindowIntent:
     feed: str
     what: str
     does: bool = True  # False if the window is left as it is
-    warnings: tuple[str, ...] = ()  # why it will fail
+    warnings: tuple[str, ...] = ()  # why it will fail, or what to check first
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -113,7 +113,13 @@ def propose_undoing(env: Environment, window: Window, *, files: str | None = Non
         f"{plural(len(found), 'published file')} ({format_bytes(size)}, {plural(rows, 'row')})"
         f" {'is' if len(found) == 1 else 'are'} removed from {names}; {_files(env, window, files or 'excluded')}"
     )
-    return Intent(action="undo", windows=(window_intent(window, what),), notes=(_KEY,))
+    warnings = tuple(
+        f"nothing is in {sink.uri}: if it was moved, or its disk is not mounted, what the window has published stays"
+        " where it is, and is there twice once the files are read again"
+        for sink, of_place in places
+        if of_place.by_uri and sink.is_empty()
+    )
+    return Intent(action="undo", windows=(window_intent(window, what, warnings=warnings),), notes=(_KEY,))
 
 
 def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:

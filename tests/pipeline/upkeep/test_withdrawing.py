@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError, PrunedError
@@ -12,7 +14,7 @@ from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 from tests.pipeline.dying import param, place
-from tests.pipeline.make import Pipe
+from tests.pipeline.make import Pipe, ReadHere
 
 _ALL = ["a1", "a2", "b1", "b2"]
 
@@ -118,6 +120,20 @@ def test_undone_files_stay_excluded(here: Pipe) -> None:
     with pytest.raises(ConflictError, match="have gone back to pending already"):
         undo(here.env, _window(here, "bad"), files="excluded", who="me")
     assert here.values() == [*_ALL, "c1", "c2"]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "delta"])
+def test_undo_of_a_window_whose_output_is_elsewhere(tmp_path: Path, kind: str) -> None:
+    """Nothing can be removed from a folder that was moved, or whose disk is not mounted: that is said before."""
+    pipe = Pipe(folder=tmp_path, submitter=ReadHere(), kind=kind)
+    _put(pipe)
+    pipe.run("w")
+    assert propose_undoing(pipe.env, _window(pipe, "w")).all_warnings() == []
+    pipe.out.rename(tmp_path / "elsewhere")
+    [warning] = propose_undoing(pipe.env, _window(pipe, "w"), files="pending").all_warnings()
+
+    assert f"nothing is in file://{pipe.out}: if it was moved, or its disk is not mounted" in warning
+    pipe.close()
 
 
 def test_files_excluded_by_hand_stay_excluded(here: Pipe) -> None:
