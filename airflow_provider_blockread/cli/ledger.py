@@ -8,6 +8,7 @@ from airflow_provider_blockread.cli.options.shared import (
     COUNT,
     json_option,
     ledger_text,
+    not_blank,
     open_environment,
     open_ledger,
     state_option,
@@ -15,9 +16,10 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.terminal.printing import cut_off, print_json, print_table, say
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.schema.columns import FILE_STATES
+from airflow_provider_blockread.ledger.upkeep.copying import copy_ledger
 from airflow_provider_blockread.ledger.windows.queries import FileRow, feed_counts, list_files
 from airflow_provider_blockread.options import moment
-from airflow_provider_blockread.options.parsing.sizes import format_bytes
+from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 
 
 @click.group()
@@ -31,6 +33,16 @@ def upgrade(state: str | None) -> None:
     """Create the ledger, or upgrade its schema to this version."""
     ledger = open_ledger(state)
     say(f"ledger {ledger.name} is {ledger.upgrade()}, identity {ledger.uuid}")
+
+
+@db.command()
+@click.option("--to", "target", required=True, metavar="URL", callback=not_blank, help="The new ledger, as in --state.")
+@state_option
+def copy(target: str, state: str | None) -> None:
+    """Copy the ledger into an empty database or a new file, as from SQLite to PostgreSQL."""
+    ledger, new = open_ledger(state), open_ledger(target)
+    rows = copy_ledger(ledger, new)
+    say(f"ledger {new.name} has all {plural(rows, 'row')} of {ledger.name}, identity {new.uuid}")
 
 
 @click.group()

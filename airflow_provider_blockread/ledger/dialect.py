@@ -148,6 +148,34 @@ def _copy(connection: Connection, statement: str, rows: Iterable[tuple[Any, ...]
         raise exc.DBAPIError.instance(statement, None, error, driver.Error) from error
 
 
+def freeze(connection: Connection) -> None:
+    """Let a transaction that has only begun see no rows that others write meanwhile; on SQLite every one does so."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
+
+
+def last_id(connection: Connection, table: Table) -> int:
+    """Return the newest id that a table ever had, or 0."""
+    if connection.dialect.name == "postgresql":
+        newest = text("SELECT pg_sequence_last_value(pg_get_serial_sequence(:name, 'id'))")
+    else:
+        newest = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
+    return connection.scalar(newest, {"name": table.name}) or 0
+
+
+def set_last_id(connection: Connection, table: Table, last: int) -> None:
+    """Give the next row of a table the id that follows this one, which is not 0."""
+    if connection.dialect.name == "postgresql":
+        statements = ["SELECT setval(pg_get_serial_sequence(:name, 'id'), :last)"]
+    else:
+        statements = [
+            "DELETE FROM sqlite_sequence WHERE name = :name",
+            "INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)",
+        ]
+    for statement in statements:
+        connection.execute(text(statement), {"name": table.name, "last": last})
+
+
 def driver_digest(connection: Connection) -> Callable[[str], object]:
     """Return a function that converts the digest of a path to the driver's own value, for `insert_many`."""
     return bytes.fromhex if connection.dialect.name == "sqlite" else str

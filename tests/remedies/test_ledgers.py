@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from importlib.metadata import requires
 from pathlib import Path
 
@@ -212,6 +213,23 @@ def test_a_ledger_on_a_network_file_system_moves(
     desk.done("windows", "list", state=f"sqlite:///{tmp_path}/local/ledger.db")
     with closing(Ledger(new_schema(server, "moved"))) as ledger:
         ledger.check()
+
+
+@pytest.mark.postgres
+def test_a_ledger_is_copied_to_where_none_is_in_use(here: Pipe, desk: Desk, tmp_path: Path, server: str) -> None:
+    """An empty schema or a new file, as the message says; the copy knows what was read."""
+    here.put({"a.txt": b"a\n"})
+    here.run()
+    for new in (new_schema(server, "copied", upgraded=False), f"sqlite:///{tmp_path}/new/ledger.db"):
+        message = desk.refused("db", "copy", "--to", desk.url)
+        assert "is in use already; name a new file, or an empty database or schema" in message
+        assert f"rows of sqlite:///{tmp_path}/ledger.db, identity {here.env.ledger.uuid}" in desk.done(
+            "db", "copy", "--to", new
+        )
+        with closing(Ledger(new)) as ledger:
+            here.env = replace(here.env, ledger=ledger)
+            assert here.run("again").status == "empty"
+            here.env = here.environment("ledger.db")
 
 
 def test_another_process_changed_the_same_rows(tmp_path: Path) -> None:

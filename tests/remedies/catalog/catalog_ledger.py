@@ -32,6 +32,7 @@ CATALOG: list[Entry] = [
         "",
         f"{_HERE}/test_cleaned.py::test_archived_files_are_brought_back_where_the_ledger_refuses",
     ),
+    Remedy("ledger/upkeep/copying.py", "", f"{_HERE}/test_ledgers.py::test_a_ledger_is_copied_to_where_none_is_in_use"),
     Remedy(
         "ledger/windows/correcting.py",
         "begun or published in between",
