@@ -19,7 +19,7 @@ from airflow_provider_blockread.sinks.conform import misnamed, rebuilt
 from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
-_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+_UNHELD = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_duration)
 _FIRST_DAY, _PAST_DAY = ((day - date(1970, 1, 1)).days + more for day, more in ((date.min, 0), (date.max, 1)))
 _STRING = pa.large_string()  # large enough for the objects of any batch
 
@@ -59,7 +59,7 @@ class CsvRows:
         if problem := misnamed(schema):
             return problem
         for field in schema:
-            if pa.types.is_nested(field.type) or any(is_bytes(field.type) for is_bytes in _BYTES):
+            if pa.types.is_nested(field.type) or any(is_unheld(field.type) for is_unheld in _UNHELD):
                 return f"column {field.name!r} has type {field.type}, which csv does not hold; cast it in the function"
         return ""
 

@@ -165,7 +165,7 @@ def test_a_value_that_json_does_not_hold(tmp_path: Path, value: float) -> None:
 def test_a_value_that_csv_does_not_hold(tmp_path: Path) -> None:
     """Refused where the columns are known, and by the writer."""
     bench = Bench("csv", str(tmp_path / "out"))
-    for kind in (pa.binary(), pa.binary(4), pa.list_(pa.int64())):
+    for kind in (pa.binary(), pa.binary(4), pa.list_(pa.int64()), pa.duration("us")):
         with pytest.raises(OptionsError, match="which csv does not hold; cast it"):
             bench.sink.prepare(pa.schema([("x", kind)]), "")
         with pytest.raises(FunctionError, match="which csv does not hold; cast it"):
