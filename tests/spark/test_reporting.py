@@ -252,3 +252,14 @@ def test_what_is_wrong_with_a_python_is_said(said: str, advice: str) -> None:
     )
 
     assert advice in str(as_own_error(RuntimeError(text), SECRET))
+
+
+def test_an_exception_of_java_is_said() -> None:
+    """That of a call to Spark, as when no master answers; the line before it only names the call."""
+    text = (
+        "An error occurred while calling z:a.b.\n: java.lang.IllegalStateException: it is shut down\n\tat a.b(c.scala)"
+    )
+
+    assert str(as_own_error(RuntimeError(text), SECRET)).startswith(
+        "the Spark job failed: java.lang.IllegalStateException: it is shut down; see"
+    )

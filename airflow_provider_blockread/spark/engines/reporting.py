@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from airflow_provider_blockread.errors import BlockReadError, SparkJobError
 from airflow_provider_blockread.exchange.failures import as_line, from_text
 
-# The line of Spark's long message with the reason: Py4J's first line only names a call.
+# The line of Spark's long message with the reason: Py4J's first line only names a call, its second one an exception.
 _REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*")
+_OF_JAVA = re.compile(r"(?<=^: )\S.*", re.MULTILINE)
 
 # The line after the frames of a Python traceback, and what looks like one where Spark is set to hide tracebacks; names
 # of Java classes begin with a package.
@@ -67,7 +68,7 @@ def job_failed(error: BaseException) -> SparkJobError:
     The text may come from a record or a file name, so it must not influence anything but the words of that line.
     """
     text = str(error)
-    reason = _REASON.search(text)
+    reason = _REASON.search(text) or _OF_JAVA.search(text)
     # What a task raised in Python comes first.
     said = raised_by(text) or (reason[0] if reason else text.strip().partition("\n")[0])
     short = said[:_MAX_CHARS].strip() + (" ..." if len(said) > _MAX_CHARS else "")
