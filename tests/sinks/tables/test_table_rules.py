@@ -154,6 +154,20 @@ def test_a_version_of_iceberg_that_its_library_does_not_write(tmp_path: Path) ->
     publish(Bench("iceberg", str(tmp_path / "out"), {"properties": {"format-version": "2"}}), {"id": [1]}, IDS)
 
 
+@pytest.mark.parametrize("table", ["link", "link/out"])
+def test_a_table_behind_a_link(tmp_path: Path, table: str) -> None:
+    """Its window is replaced and undone as any other's, wherever the link leads."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "other")
+    bench = Bench("delta", str(tmp_path / table))
+    first = bench.publish("a")
+    new = bench.stage("b", generation=2)
+    bench.apply(bench.steps(new, first))
+    assert bench.values() == ["b", "b"]
+
+    assert bench.undo(new) == 1
+
+
 def test_a_table_by_another_name(tmp_path: Path) -> None:
     """What a window published by the one name is replaced by what it publishes by the other, also at a second try."""
     (tmp_path / "real").mkdir()

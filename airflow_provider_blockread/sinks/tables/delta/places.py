@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
+from deltalake import DeltaTable
+
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.storage import uris
 
@@ -31,6 +33,8 @@ def folder_of(uri: str) -> str:
     return uri
 
 
-def unescaped(listed: str) -> str:
-    """Return the canonical URI of a file for the one by which the library lists it."""
-    return uris.canonical(unquote(listed))
+def named_in(folder: str, table: DeltaTable, listed: str) -> str:
+    """Return the canonical URI of a file that the library lists; it follows links to the folder of the table."""
+    uri, root = (uris.canonical(unquote(text)) for text in (listed, table.table_uri))
+    inner = uris.relative_to(uri, root)
+    return uri if inner is None else uris.child(folder, inner)

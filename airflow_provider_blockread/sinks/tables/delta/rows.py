@@ -19,7 +19,7 @@ from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
 from airflow_provider_blockread.sinks.names import is_data_file, window_prefix
 from airflow_provider_blockread.sinks.partitions import text_of
 from airflow_provider_blockread.sinks.plain import plain
-from airflow_provider_blockread.sinks.tables.delta.places import unescaped
+from airflow_provider_blockread.sinks.tables.delta.places import named_in
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 from airflow_provider_blockread.storage import Stores, uris
 
@@ -138,7 +138,7 @@ class RowDeletion:
             raise ProofError(msg)
 
     def _refuse_vectors(self, uri: str) -> None:
-        if uri in with_vectors(self._table):
+        if uri in with_vectors(self._table, self._folder):
             msg = (
                 f"{uri} has deleted rows beside those of the window, by a deletion vector; purge the table's vectors"
                 " (REORG TABLE ... APPLY (PURGE)), then retry"
@@ -146,11 +146,11 @@ class RowDeletion:
             raise ProofError(msg)
 
 
-def with_vectors(table: DeltaTable) -> set[str]:
-    """Return the files of which some rows were deleted by deletion vectors."""
+def with_vectors(table: DeltaTable, folder: str) -> set[str]:
+    """Return the files of a table in a folder of which some rows were deleted by deletion vectors."""
     if "deletionVectors" not in (table.protocol().writer_features or ()):
         return set()
-    return set(map(unescaped, pa.table(table.deletion_vectors())["filepath"].to_pylist()))
+    return {named_in(folder, table, path) for path in pa.table(table.deletion_vectors())["filepath"].to_pylist()}
 
 
 def _is_of(batch: pa.RecordBatch, window: str) -> pa.BooleanArray:

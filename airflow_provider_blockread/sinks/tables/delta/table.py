@@ -21,7 +21,7 @@ from airflow_provider_blockread.options import DeltaSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Marker
-from airflow_provider_blockread.sinks.tables.delta.places import folder_of, unescaped
+from airflow_provider_blockread.sinks.tables.delta.places import folder_of, named_in
 from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion, with_vectors
 from airflow_provider_blockread.sinks.tables.delta.rules import (
     check_properties,
@@ -147,8 +147,8 @@ class _State:
         """Return which files this version consists of."""
         names = set(map(uris.name_of, files))  # most files are others', which the name alone rules out
         here = [uri for uri in self._table.file_uris() if uri.rpartition("/")[2] in names] if files else []
-        found = set(map(unescaped, here)).intersection(files)
-        return found and found - with_vectors(self._table)
+        found = {named_in(self._lake.uri, self._table, uri) for uri in here}.intersection(files)
+        return found and found - with_vectors(self._table, self._lake.uri)
 
     def is_ours(self) -> bool:
         """Return whether a feed has published any file of this version, judging by its name."""
