@@ -20,6 +20,8 @@ from airflow_provider_blockread.blocks.ids import digest
 
 #: Seconds without a heartbeat after which a planner or publisher counts as dead; a group's claim has its own limit.
 STALE_S = 120.0
+#: How far a clock may be ahead of another one; a later heartbeat is of a clock that was wrong, and shows no life.
+_AHEAD = timedelta(hours=1)
 
 _PROCESS = re.compile(r"/(?P<pid>[1-9]\d{0,8})/(?P<place>[0-9a-f]{12})-(?P<began>\d+)$")
 _PLACE_DIGITS = 12
@@ -44,7 +46,7 @@ def is_live(owner: str | None, heartbeat_at: datetime | None, now: datetime, sta
     """Return whether an owner may be at work: its heartbeat is recent, and its process is not known to have ended."""
     if owner is None or heartbeat_at is None:
         return False
-    return heartbeat_at >= now - timedelta(seconds=stale_after_s) and not _is_gone(owner)
+    return now - timedelta(seconds=stale_after_s) <= heartbeat_at <= now + _AHEAD and not _is_gone(owner)
 
 
 def _is_gone(owner: str) -> bool:

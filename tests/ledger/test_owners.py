@@ -89,6 +89,12 @@ def test_only_what_is_known_dead_is_dead(dead: str) -> None:
     assert not is_live(process_owner("cli/a"), None, _NOW)
 
 
+@pytest.mark.parametrize(("ahead", "live"), [(59, True), (61, False)])
+def test_a_clock_that_was_wrong_holds_nothing_for_long(ahead: int, *, live: bool) -> None:
+    """Clocks of hosts may differ; but after one was set back by a day, nobody waits a day for an owner that is dead."""
+    assert is_live("another process", _NOW + timedelta(minutes=ahead), _NOW) == live
+
+
 def test_what_a_dead_process_holds_is_free(ledger: Ledger, dead: str) -> None:
     """A group and a publication are taken over at once; its own epoch holds nothing any more."""
     window = open_window(ledger)

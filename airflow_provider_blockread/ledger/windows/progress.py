@@ -140,14 +140,15 @@ def require_idle(ledger: Ledger, generation: Generation, *, owner: str) -> None:
 
 
 def age(heartbeat_at: datetime | None, now: datetime) -> str:
-    """Return how old a heartbeat is, for messages: `12 s ago`, `14 min ago`, `never`."""
+    """Return how old a heartbeat is, for messages: `12 s ago`, `14 min ago`, `5 min ahead of this clock`, `never`."""
     if heartbeat_at is None:
         return "never"
-    seconds = (now - heartbeat_at).total_seconds()
+    passed = (now - heartbeat_at).total_seconds()
+    seconds, since = abs(passed), "ago" if passed >= 0 else "ahead of this clock"
     for unit, size, most in (("s", 1.0, 2 * _MINUTE), ("min", _MINUTE, 2 * _HOUR), ("h", _HOUR, 2 * _DAY)):
         if seconds <= most:
-            return f"{seconds / size:.0f} {unit} ago"
-    return f"{seconds / _DAY:.0f} days ago"
+            return f"{seconds / size:.0f} {unit} {since}"
+    return f"{seconds / _DAY:.0f} days {since}"
 
 
 def _of_window(window: Window, newest: Generation | None, signs: Sequence[_Sign], now: datetime) -> Progress:

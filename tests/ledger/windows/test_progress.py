@@ -194,7 +194,14 @@ def test_files_tell_how_far_the_window_is_in_which_they_wait(ledger: Ledger, clo
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0, "0 s ago"), (120, "120 s ago"), (121, "2 min ago"), (7201, "2 h ago"), (200_000, "2 days ago")],
+    [
+        (0, "0 s ago"),
+        (120, "120 s ago"),
+        (121, "2 min ago"),
+        (7201, "2 h ago"),
+        (200_000, "2 days ago"),
+        (-300, "5 min ahead of this clock"),
+    ],
 )
 def test_ages_have_the_unit_that_fits(seconds: float, text: str) -> None:
     """And a heartbeat that never was, never."""
