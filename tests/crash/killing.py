@@ -39,10 +39,14 @@ _WHY = "only says why a scan failed; the next one begins without that"
 _REST = "only files that no commit names; the table's owner expires them, as all that are replaced"
 _ANNOUNCED = "only tasks of Airflow announce; one that dies here is tried again, and announces again"
 _PRUNED = "only for a file of a pruned window, in the transaction that excludes it"
+_COPIED = "only while a new ledger is filled, in one transaction"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
 
 #: Fault points that no scenario reaches, and why nothing can be lost there.
 UNREACHED = {
+    "commit:ledger.upkeep.copying.copy_ledger/1": _COPIED,
+    **{f"statement:ledger.upkeep.copying.{name}/{n}": _COPIED for name in ("copy_ledger", "_copy") for n in (1, 2)},
+    **{f"statement:ledger.dialect.{one}/1": _COPIED for one in ("freeze", "last_id", "set_last_id")},
     "commit:ledger.windows.publishing.mark_announced/1": _ANNOUNCED,
     "statement:ledger.windows.publishing.mark_announced/1": _ANNOUNCED,
     "commit:ledger.windows.publishing.let_go/1": "only saves the next owner from waiting for a stale heartbeat",
