@@ -10,9 +10,10 @@ import asyncio
 import os
 import re
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from airflow.sdk import BaseHook
 from airflow.sdk.configuration import conf
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 #: Executors whose tasks run on the scheduler's host, and so see its files.
 _LOCAL_EXECUTORS = frozenset({"LocalExecutor", "SequentialExecutor"})
-_PASSWORD_IN_URL = re.compile(r"://[^/@]*?:([^/]*)@")
+_PASSWORD_IN_URL = re.compile(r"(?<=://)[^/@:]*:([^@]*)@|[?&](?:ssl)?password=([^&]*)")
 
 
 class LedgerHook(BaseHook):
@@ -147,8 +148,9 @@ def connection_url(connection: Connection) -> str:
     """
     extra = connection.extra_dejson
     if url := extra.get("url"):
-        for password in _PASSWORD_IN_URL.findall(str(url)):
+        for password in filter(None, chain.from_iterable(_PASSWORD_IN_URL.findall(str(url)))):
             mask_secret(password)
+            mask_secret(unquote(password))  # as the server's errors would have it
         return str(url)
     if not connection.host or not connection.schema:
         msg = f"ledger: connection {connection.conn_id!r} needs a host and a database, or `url` in its extra; edit it"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from airflow.sdk import Connection
+from airflow.sdk._shared.secrets_masker import redact
 
 from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError
 from airflow_provider_blockread.hooks.ledger import LedgerHook, connection_url, refuse_remote_executors
@@ -27,6 +28,24 @@ def test_the_embedded_ledger_makes_itself(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     assert (tmp_path / "blockread.db").exists()
     assert first.uuid == second.uuid
+
+
+@pytest.mark.parametrize(
+    ("url", "secret"),
+    [
+        ("postgresql://me:s3cr3t@db/blockread", "s3cr3t"),
+        ("postgresql://me:s3/cr3t@db/blockread", "s3/cr3t"),
+        ("postgresql://me:s3%40cr3t@db/blockread", "s3@cr3t"),
+        ("postgresql://me@db/blockread?sslmode=require&password=s3cr3t", "s3cr3t"),
+        ("postgresql://me@db/blockread?sslpassword=s3cr3t&sslmode=require", "s3cr3t"),
+    ],
+)
+def test_the_password_in_a_url_is_masked_in_logs(url: str, secret: str) -> None:
+    """Airflow itself masks passwords of connections, but knows none in a URL of their extra."""
+    assert secret in redact(f"no {secret} here")
+    connection_url(Connection(conn_id="mine", conn_type="blockread", extra=json.dumps({"url": url})))
+
+    assert redact(f"no {secret} here") == "no *** here"
 
 
 def test_a_default_connection_comes_before_the_embedded_ledger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
