@@ -253,3 +253,19 @@ def test_a_driver_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any(
         line.startswith("psycopg") and "postgres" in line for line in requires("airflow-provider-blockread") or ()
     )
+
+
+@pytest.mark.parametrize(("feed", "times"), [("before", 1), ("file://{}", 2)])
+def test_files_of_another_feed(here: Pipe, desk: Desk, feed: str, times: int) -> None:
+    """The other feed's name continues it, this one's own reads them again; without a name nothing is read."""
+    here.put({"a.txt": b"a\n"})
+    command = ("run", str(here.source), "--output", str(here.out))
+    desk.done(*command, "--name", "before")
+
+    message = desk.refused(*command)
+    name = feed.format(here.source)
+    assert "name the feed (feed=..., --name)" in message
+    assert f"{name!r} to" in message
+    assert here.values() == ["a"]
+    desk.done(*command, "--name", name)
+    assert here.values() == ["a"] * times

@@ -76,6 +76,7 @@ class WindowOptions(Sourcing, Selecting):
             selection=self.selection(),
             interval_ns=self.interval_ns,
             splitting=replace(splitting, max_groups=1, max_readers=self.max_readers),
+            names_feed=bool(self.feed),
         )
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, Select, and_, func, select, union
 
+from airflow_provider_blockread.ledger.dialect import use_indexes
 from airflow_provider_blockread.ledger.feeds import newest_listing
-from airflow_provider_blockread.ledger.schema.file_tables import listings
-from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
+from airflow_provider_blockread.ledger.schema.file_tables import listings, taken_files
+from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
+
+_VERSION = ("feed_id", "path_digest", "version_digest")
+_READ = ("planned", "done", "quarantined")
 
 
 def newest_sources(ledger: Ledger, feed: str | None = None, *, finished: bool = False) -> list[dict[str, Any]]:
@@ -25,9 +30,30 @@ def newest_sources(ledger: Ledger, feed: str | None = None, *, finished: bool = 
 
 def newest_options(ledger: Ledger) -> list[dict[str, Any]]:
     """Return for each feed the options of the newest generation of its newest window with a generation, as JSON."""
+    with ledger.reading() as connection:
+        return list(connection.scalars(_newest_options(generations.c.options)))
+
+
+def options_beside(ledger: Ledger, some: Sequence[int]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the name and the newest options of each other feed in which some of these files are planned or read."""
+    mine = select(*(files.c[name] for name in _VERSION)).where(files.c.id.in_(some)).subquery()
+    held = [
+        select(table.c.feed_id)
+        .join_from(mine, table, and_(*(table.c[name] == mine.c[name] for name in _VERSION[1:])))
+        .where(table.c.feed_id != mine.c.feed_id, table.c.state.in_(_READ))
+        for table in (files, taken_files)
+    ]
+    query = _newest_options(feeds.c.name, generations.c.options).join(feeds, feeds.c.id == windows.c.feed_id)
+    with ledger.reading() as connection:
+        use_indexes(connection)
+        others = set(connection.scalars(union(*held)))
+        rows = connection.execute(query.where(feeds.c.id.in_(others))).all() if others else []
+        return [(name, options) for name, options in rows]
+
+
+def _newest_options(*columns: ColumnElement[Any]) -> Select[Any]:
     planned = select(windows.c.feed_id, func.max(windows.c.sequence).label("sequence"))
     newest = planned.join(generations, generations.c.window_id == windows.c.id).group_by(windows.c.feed_id).subquery()
     same = (windows.c.feed_id == newest.c.feed_id) & (windows.c.sequence == newest.c.sequence)
-    query = select(generations.c.options).join(windows, windows.c.id == generations.c.window_id).join(newest, same)
-    with ledger.reading() as connection:
-        return list(connection.scalars(query.order_by(windows.c.feed_id, generations.c.number)))
+    query = select(*columns).join_from(generations, windows, windows.c.id == generations.c.window_id).join(newest, same)
+    return query.order_by(windows.c.feed_id, generations.c.number)

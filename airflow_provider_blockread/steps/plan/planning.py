@@ -36,6 +36,7 @@ from airflow_provider_blockread.steps.separation import (
     check_apart,
     check_ledger,
     check_place,
+    check_read_once,
     check_table_apart,
     record_ledger,
 )
@@ -201,6 +202,7 @@ def _choose_and_freeze(
             message = f"window {key}: nothing new to read{_when(request)}{_waiting(env, request.feed)}{rest}"
             return _with_counts(_ref(env, request, status="empty", message=message), found, late)
         chosen.check(summary)
+        check_read_once(env, request, options.sink, chosen.ids)
         check_table_apart(env, request, options.sink)  # late, since it queries a catalog
         folder = window_folder(options.sink.work_area, request.feed, key)
         uri = f"{folder}/manifest-{digest(*chosen.identity, str(chosen.limits))[:12]}.parquet"

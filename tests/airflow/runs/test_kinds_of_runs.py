@@ -66,19 +66,34 @@ def test_a_run_without_a_date_cannot_select_by_time(runs: Any, hourly: DAG, land
 
 
 @pytest.mark.usefixtures("without_spark")
-@pytest.mark.parametrize("feed", [None, "of both"])
-def test_two_groups_of_one_dag(
-    runs: Any, dag_id: str, land: Callable[..., None], options: dict[str, Any], tmp_path: Path, feed: str | None
+def test_two_groups_of_one_dag_share_a_feed(
+    runs: Any, dag_id: str, land: Callable[..., None], options: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Each group reads all files, unless they name one feed: then each file is read by one of them."""
+    """Each file is read by one of them."""
     land(a=3, b=2)
     with DAG(dag_id) as dag:
         for side in ("left", "right"):
-            BlockReadTaskGroup(side, feed=feed and f"{dag_id} {feed}", spark=SparkJob(master="local[1]"), **options)
+            BlockReadTaskGroup(side, feed=dag_id, spark=SparkJob(master="local[1]"), **options)
     run = runs.start(dag)
 
     assert str(run.state) == "success"
-    assert values(tmp_path / "lake") == sorted(lines(a=3, b=2) * (1 if feed else 2))
+    assert values(tmp_path / "lake") == lines(a=3, b=2)
+
+
+@pytest.mark.usefixtures("without_spark")
+@pytest.mark.parametrize(("feed", "times"), [(None, 1), ("logs", 1), ("events", 2)])
+def test_a_group_that_was_renamed(
+    runs: Any, dag_id: str, land: Callable[..., None], options: dict[str, Any], feed: str | None, times: int
+) -> None:
+    """Its files are published again only if its feed is named as another one; a plan that names none fails."""
+    land(a=3)
+    for group, named in {"logs": None, "events": feed and f"{dag_id}.{feed}"}.items():
+        with DAG(dag_id) as dag:
+            BlockReadTaskGroup(group, feed=named, spark=SparkJob(master="local[1]"), **options)
+        run = runs.start(dag)
+
+    assert runs.states(run)["events.plan"] == ("success" if feed else "failed")
+    assert values(Path(options["sink"].uri)) == sorted(lines(a=3) * times)
 
 
 class DyingPlan(SplitFilesOperator):

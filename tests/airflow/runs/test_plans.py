@@ -103,9 +103,12 @@ def test_a_window_that_renders_blank_fails_for_good(runs: Any, dag_id: str, opti
 def test_two_dags_on_the_same_files_are_two_feeds(
     runs: Any, dag_id: str, land: Callable[..., None], options: dict[str, Any]
 ) -> None:
-    """Each pipeline sees every file, once."""
+    """Each pipeline sees every file, once, and publishes it elsewhere."""
     land(a=10, b=10)
-    dags = [plan_of(f"{dag_id}_{name}", **options) for name in ("left", "right")]
+    dags = [
+        plan_of(f"{dag_id}_{side}", source=options["source"], sink=ParquetSink(f"{options['sink'].uri}_{side}"))
+        for side in ("left", "right")
+    ]
     first = [runs.xcom(runs.start(dag), "plan", "window")["files"] for dag in dags]
     again = [runs.xcom(runs.start(dag), "plan", "window")["status"] for dag in dags]
 

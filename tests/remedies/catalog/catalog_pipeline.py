@@ -220,6 +220,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy("steps/separation.py", "in another store than", f"{_HERE}/test_plans.py::test_a_work_area_in_another_store"),
     Remedy("steps/separation.py", "is in the source", f"{_HERE}/test_plans.py::test_an_output_in_the_source"),
+    Remedy("steps/separation.py", "has taken some of", f"{_HERE}/test_ledgers.py::test_files_of_another_feed"),
     Remedy("steps/separation.py", "lacks windows", f"{_HERE}/test_ledgers.py::test_a_ledger_from_an_old_backup"),
     Remedy(
         "steps/separation.py", "holds files that ledger", f"{_HERE}/test_plans.py::test_an_output_of_another_ledger"
