@@ -68,6 +68,15 @@ class Runs:
         self._sync(dag).clear(run_id=run.run_id, task_ids=task_ids, dag_run_state=DagRunState.RUNNING)
         return self._drive(dag, run)
 
+    def delete(self, run: Any) -> None:
+        """Delete a run, with its tasks and all that they handed on."""
+        from airflow import settings
+        from airflow.models.dagrun import DagRun
+
+        session = settings.Session()
+        session.delete(session.get(DagRun, run.id))
+        session.commit()
+
     def states(self, run: Any) -> dict[str, str]:
         """Return the state of each task; a mapped one is named `task[index]`."""
         return {

@@ -97,6 +97,13 @@ def start_generation(
         return next_generation(connection, window_id, row)
 
 
+def recount_clears(ledger: Ledger, run: str, clear_number: int) -> None:
+    """Record that an Airflow run was deleted and made again, which counts its clears from the start."""
+    higher = generations.update().where(generations.c.run == run, generations.c.clear_number > clear_number)
+    with ledger.writing() as connection:
+        connection.execute(higher.values(clear_number=clear_number))
+
+
 def replace_lost(ledger: Ledger, lost: Generation, row: dict[str, Any], *, unneeded: int = 0) -> Generation:
     """Start a generation in place of one that was being published and can never be, and return it.
 

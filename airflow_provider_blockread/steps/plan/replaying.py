@@ -16,6 +16,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
     latest_generation,
     list_generations,
     list_groups,
+    recount_clears,
     replace_lost,
     start_generation,
 )
@@ -49,6 +50,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
             window in one group; or when the window belongs to another task, or to another DAG with another output.
         StateError: when another window has taken the newer version of a file.
     """
+    _recount_clears(env, request, window)
     latest = latest_generation(env.ledger, window.id)
     _require_own(request, window, latest)
     wanted = options.to_json()
@@ -208,6 +210,15 @@ def _asks_again(env: Environment, request: PlanRequest, latest: Generation) -> b
         return request.clear_number > max(mine)
     again = request.reprocesses and any(_dag(run) == _dag(request.run) for run, _ in asked)
     return again or request.clear_number > 0  # other runs count their own clears
+
+
+def _recount_clears(env: Environment, request: PlanRequest, window: Window) -> None:
+    """Let the clears of a run that was made again count, though one of that name was cleared more often before."""
+    if request.run is None:
+        return
+    asked = (found.clear_number for found in list_generations(env.ledger, window.id) if found.run == request.run)
+    if request.clear_number < max(asked, default=0):
+        recount_clears(env.ledger, request.run, request.clear_number)
 
 
 def _is_handed_over(env: Environment, request: PlanRequest, latest: Generation) -> bool:

@@ -116,6 +116,23 @@ def test_a_clear_rebuilds_after_another_run_of_the_key_was_cleared(
     assert values(tmp_path / "lake") == lines(a=2)
 
 
+def test_a_clear_rebuilds_after_its_run_was_deleted_and_made_again(
+    runs: Any, dag_id: str, tmp_path: Path, landing: Path, land: Callable[..., None]
+) -> None:
+    """Airflow then counts the clears of the run from the start."""
+    land(a=2)
+    with DAG(dag_id, schedule=None) as dag:
+        BlockReadTaskGroup("logs", source=FileSource(str(landing)), sink=ParquetSink(str(tmp_path / "lake")))
+    first = runs.create(dag, run_id="scheduled__1", run_type="scheduled")
+    runs.delete(runs.clear(dag, first))
+    again = runs.create(dag, run_id="scheduled__1", run_type="scheduled")
+    assert runs.xcom(again, "logs.plan", "window")["status"] == "published"
+    cleared = runs.clear(dag, again)
+
+    assert runs.xcom(cleared, "logs.commit")["generation"] == 3
+    assert values(tmp_path / "lake") == lines(a=2)
+
+
 def test_a_clear_does_not_move_the_output_of_another_dag(
     runs: Any, dag_id: str, tmp_path: Path, landing: Path, land: Callable[..., None]
 ) -> None:
