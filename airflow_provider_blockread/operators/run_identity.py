@@ -40,10 +40,10 @@ class RunIdentity:
     def reprocesses(self) -> bool:
         """Whether the run may read windows again that another run of its DAG has published.
 
-        A backfill that reprocesses a partition creates a new run, whose `clear_number` is 0; if the timetable has
-        intervals, it clears the existing run.
+        A backfill that reprocesses a partition creates a new run, whose `clear_number` is 0. If the timetable has
+        intervals, it clears the existing run, and only where that was deleted, it creates a new one.
         """
-        return self.run_type == "backfill"
+        return self.run_type == "backfill" and (self.partition_key is not None or self.partition_date is not None)
 
     def __str__(self) -> str:
         return f"{self.dag_id}/{self.run_id}"
@@ -112,4 +112,4 @@ def interval_ns(run: RunIdentity, *, select: str) -> tuple[int, int] | None:
 
 def is_replay(run: RunIdentity, *, select: str) -> bool:
     """Return whether a run may only replay an existing window: a backfill of a feed that selects by arrival."""
-    return run.reprocesses and select == "arrival"
+    return run.run_type == "backfill" and select == "arrival"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG, CronPartitionTimetable
+from airflow.sdk import DAG, CronDataIntervalTimetable, CronPartitionTimetable
 
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
@@ -62,6 +62,27 @@ def test_a_backfill_that_reprocesses_a_partition_rebuilds_it(
 
     key = "partition 2026-11-21T00:00:00Z"
     assert found == [(key, "read", 1), (key, "published", 1), (key, "read", 2)]
+
+
+def test_a_backfill_leaves_an_interval_alone_whose_run_was_deleted(
+    runs: Any, make_dag: Callable[..., DAG], land: Callable[..., None]
+) -> None:
+    """It comes as a new run, as for an interval that was never read; a clear of it reads the window again."""
+    land(h2026112100=3)
+    schedule = CronDataIntervalTimetable("0 * * * *", timezone="UTC")
+    dag = make_dag({"time_pattern": "h%Y%m%d%H"}, schedule, selection=Selection(select="interval"))
+    interval = (DAY, DAY + timedelta(hours=1))
+    run = runs.create(dag, run_id="scheduled__1", run_type="scheduled", interval=interval)
+    found = [publish(runs, run)]
+    runs.delete(run)
+    run = runs.create(dag, run_id="backfill__1", run_type="backfill", interval=interval)
+    found += [publish(runs, run), publish(runs, runs.clear(dag, run))]
+
+    assert [(window["status"], window["generation"]) for window in found] == [
+        ("read", 1),
+        ("published", 1),
+        ("read", 2),
+    ]
 
 
 def test_a_clear_reopens_the_interval_that_the_path_names(
