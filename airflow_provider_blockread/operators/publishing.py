@@ -46,7 +46,11 @@ class PublishingOperator(StepOperator):
         Assets get an event only if the output has changed and no task has announced that. The task is skipped if its
         window was skipped, or if there is nothing to read or publish and `on_empty` is `skip`.
         """
-        from airflow_provider_blockread.steps.commit.announcing import announced, news_of  # noqa: PLC0415 - not at every parse
+        from airflow_provider_blockread.steps.commit.announcing import (  # noqa: PLC0415 - not at every DAG parse
+            announced,
+            news_of,
+            sink_of,
+        )
 
         if ref.status == "skipped" or (ref.status == "empty" and on_empty == "skip"):
             self.sum_up(context, *plan_summary(ref))
@@ -62,7 +66,9 @@ class PublishingOperator(StepOperator):
         if news is None:
             self.outlets = []  # Airflow makes an event for each outlet of a task that succeeds
         else:
-            self._lineage = self._lineage_of(env, news)
+            sink = sink_of(env, news)
+            self._leave_out_moved(env, sink)
+            self._lineage = self._lineage_of(env, news, sink)
             self._emit(context, env, news)
             announced(env, news)
         return self._summary(published)
@@ -70,6 +76,19 @@ class PublishingOperator(StepOperator):
     def _summary(self, published: Published) -> dict[str, Any]:
         page = window_page(self.ledger_conn_id, published.window)
         return published.to_json() | ({"page": with_host(page)} if page else {})
+
+    def _leave_out_moved(self, env: Environment, planned: Sink) -> None:
+        """Make no event for an output that the DAG got after the plan, since nothing is published there."""
+        if self.sink is None or self.sink.anywhere(env.stores.canonical).place == planned.place:
+            return
+        self.log.warning(
+            "published in %s, as planned, and not in %s, the DAG's output since then, whose asset gets no event; clear"
+            " the run from its plan on to move the records there",
+            planned.place,
+            self.sink.place,
+        )
+        moved = output_asset(self.sink)
+        self.outlets = [outlet for outlet in self.outlets if outlet != moved]
 
     def _emit(self, context: Context, env: Environment, published: Published) -> None:
         """Add the summary to the event of each asset, and the key if the DAG is partitioned at run time."""
@@ -84,15 +103,17 @@ class PublishingOperator(StepOperator):
             elif isinstance(self.sink, PostgresSink) and outlet == output_asset(self.sink):
                 context["outlet_events"][outlet].add(Asset(uri=_asset_uri(self.sink, env)), extra=summary)
 
-    def _lineage_of(self, env: Environment, published: Published) -> tuple[Published, Lineage, Sink, str] | None:
+    def _lineage_of(
+        self, env: Environment, published: Published, sink: Sink
+    ) -> tuple[Published, Lineage, Sink, str] | None:
         """Return the publication and its facts for lineage, or None without a provider that asks for them."""
-        if find_spec("airflow.providers.openlineage") is None or self.sink is None:
+        if find_spec("airflow.providers.openlineage") is None:
             return None
         from airflow_provider_blockread.steps.commit.lineage import lineage_of  # noqa: PLC0415 - not at every DAG parse
 
         try:
             lineage = lineage_of(env, published, self.source.roots if self.source else ())
-            return published, lineage, self.sink, _asset_uri(self.sink, env)
+            return published, lineage, sink, _asset_uri(sink, env)
         except BlockReadError as error:  # lineage must not fail a published window
             self.log.warning("OpenLineage gets no facts of this window: %s", error)
             return None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from airflow_provider_blockread.ledger.windows.generations import published_generation
+from airflow_provider_blockread.ledger.windows.generations import get_generation, published_generation
 from airflow_provider_blockread.ledger.windows.publishing import mark_announced
+from airflow_provider_blockread.options import GenerationOptions, Sink
 from airflow_provider_blockread.steps.commit.committing import commit
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
 
@@ -24,6 +25,12 @@ def news_of(env: Environment, ref: WindowRef, done: Published, *, run: str, clea
         if shown.number != done.generation:  # only a verification of it has just ended
             done = commit(env, replace(ref, generation=shown.number), owner=run)
     return done if done.changes_output else None
+
+
+def sink_of(env: Environment, news: Published) -> Sink:
+    """Return the sink into which a publication went: that of its plan, whatever the task's own is by now."""
+    options = get_generation(env.ledger, news.window, news.generation).options
+    return GenerationOptions.from_json(options).sink
 
 
 def announced(env: Environment, news: Published) -> None:

@@ -14,7 +14,7 @@ from airflow.sdk.definitions.timetables.assets import PartitionedAtRuntime
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.publishing import output_asset
-from airflow_provider_blockread.options import DeltaSink, FileSource, IcebergSink, ParquetSink, PostgresSink
+from airflow_provider_blockread.options import DeltaSink, FileSource, IcebergSink, ParquetSink, PostgresSink, SparkJob
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.postgres import own_postgres
 
@@ -111,6 +111,31 @@ def test_a_table_in_the_database_of_a_connection(
     assert str(run.state) == "success"
     (event,) = runs.asset_events("postgres://localhost:5432/postgres/public/of_a_connection")
     assert (event["rows"], event["files"]) == (3, 1)
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_an_output_that_changes_while_a_run_goes_on(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None], tmp_path: Path
+) -> None:
+    """Records go where the plan says, so the new output has no event until the run is cleared from its plan on."""
+
+    def make(name: str, spark: SparkJob) -> DAG:
+        with DAG(dag_id) as dag:
+            sink = ParquetSink(str(tmp_path / name))
+            BlockReadTaskGroup("logs", source=FileSource(str(landing)), sink=sink, spark=spark)
+        return dag
+
+    land(a=3)
+    run = runs.start(make("old", SparkJob(conn_id="unknown")))
+    new = make("new", SparkJob())
+    run = runs.clear(new, run, [("logs.read", 0), "logs.commit"])
+    assert str(run.state) == "success"
+    assert len(list((tmp_path / "old").glob("*.parquet"))) == 1
+    assert runs.asset_events(f"file://{tmp_path}/new") == []
+
+    runs.clear(new, run)
+    assert [event["rows"] for event in runs.asset_events(f"file://{tmp_path}/new")] == [3]
+    assert list((tmp_path / "old").glob("*.parquet")) == []
 
 
 @pytest.mark.usefixtures("without_spark")
