@@ -57,7 +57,8 @@ def test_windows_list(place: Place, pipe: Pipe) -> None:
     assert {row["last_sign_at"] for row in rows.values()} == {LATELY}
     assert rows["rebuilt"]["newer"] == {"generation": 2, "mode": "write", "state": "stalled"}
     assert rows["stalled"]["newer"] is None
-    assert table.count(" days ago)") == 2
+    assert table.count("stalled (last sign of life ") == 2  # a rebuild, too
+    assert table.count("waiting (last sign of life ") == 1  # its run is most likely gone
     assert "rebuild (generation 2) is stalled (last sign of life" in table
 
 
@@ -122,3 +123,14 @@ def test_a_plan_that_finds_nothing_new_says_what_waits(pipe: Pipe) -> None:
     assert "'stalled' stalled (last sign of life 14 min ago)" in pipe.plan("later").message
     pipe.read(pipe.plan("waiting"))
     assert "'waiting' waiting" in pipe.plan("once more").message
+    pipe.pass_seconds(2 * 24 * 3600)
+    assert "'waiting' waiting (last sign of life 48 h ago); clear the runs" in pipe.plan("in two days").message
+
+
+def test_a_plan_of_new_files_says_what_earlier_runs_left(pipe: Pipe) -> None:
+    """But not that another one is about to be read."""
+    pipe.put({"newer.txt": b"x\n"})
+    assert pipe.plan("next").message.endswith(
+        "; 1 file waits in 1 unpublished window: 'failed' failed; clear the runs of those that failed or stalled, or"
+        " abandon those whose runs are gone"
+    )

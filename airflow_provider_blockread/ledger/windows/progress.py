@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, and_, case, func, select, tuple_
 
@@ -30,6 +30,7 @@ from airflow_provider_blockread.ledger.store import Ledger
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0
 _BATCH = 500  # windows per statement
+_LONG = timedelta(days=1)  # for a window to wait; its run has most likely been deleted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +46,14 @@ class Progress:
     last_sign_at: datetime | None
     seen_at: datetime  # when it was determined
 
+    @property
+    def is_left(self) -> bool:
+        """Whether a person must look at it: it failed, its owner has ended, or it has waited for more than a day."""
+        heard = self.last_sign_at or self.seen_at
+        return self.state in {"failed", "stalled"} or (self.state == "waiting" and self.seen_at - heard > _LONG)
+
     def __str__(self) -> str:
-        if self.state != "stalled":
+        if self.state == "failed" or not self.is_left:
             return self.state
         return f"{self.state} (last sign of life {age(self.last_sign_at, self.seen_at)})"
 

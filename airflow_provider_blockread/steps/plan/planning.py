@@ -238,7 +238,7 @@ def _choose_and_freeze(
     for pending in chosen.in_parts.values():
         env.observer.log(f"window {key}: {pending.version.path}: {describe_part(pending)}")
     message += "".join(f"; {describe_part(pending)}" for pending in islice(chosen.in_parts.values(), _SHOWN))
-    message += describe_left_out(request, found, late)
+    message += f"{_waiting(env, request.feed, left=True)}{describe_left_out(request, found, late)}"
     window = get_window(env.ledger, key)
     ref = open_ref(env, window, latest_generation(env.ledger, key), status="read", message=message)
     return _with_counts(ref, found, late)
@@ -256,16 +256,19 @@ def _when(request: PlanRequest) -> str:
     return f" from {start} to {end}"
 
 
-def _waiting(env: Environment, feed: str) -> str:
-    """Return what a reader of "nothing new" must know: which earlier windows hold files and are not published."""
-    left = unpublished_windows(env.ledger, feed)
-    if not left:
+def _waiting(env: Environment, feed: str, *, left: bool = False) -> str:
+    """Return which earlier windows hold files and are not published, all of them or those that were `left`."""
+    open_windows = unpublished_windows(env.ledger, feed)
+    states = windows_progress(env.ledger, [window.id for window in open_windows])
+    found = [window for window in open_windows if states[window.id].is_left or not left]
+    if not found:
         return ""
-    files, states = sum(window.files for window in left), windows_progress(env.ledger, [window.id for window in left])
-    named = first_of((f"{window.key!r} {states[window.id]}" for window in left), _SHOWN)
-    dead = any(states[window.id].state in {"failed", "stalled"} for window in left)
-    remedy = "; clear the runs of those that failed or stalled, or abandon those whose runs are gone" if dead else ""
-    held = plural(len(left), "unpublished window")
+    files = sum(window.files for window in found)
+    named = first_of((f"{window.key!r} {states[window.id]}" for window in found), _SHOWN)
+    remedy = "; clear the runs of those that failed or stalled, or abandon those whose runs are gone"
+    if not any(states[window.id].is_left for window in found):
+        remedy = ""
+    held = plural(len(found), "unpublished window")
     return f"; {plural(files, 'file waits', 'files wait')} in {held}: {named}{remedy}"
 
 
