@@ -8,7 +8,7 @@ from functools import partial
 from typing import cast
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.errors import FileMissingError
+from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.files.admission import Admission
 from airflow_provider_blockread.ledger.files.discovery import record_files
@@ -17,7 +17,7 @@ from airflow_provider_blockread.ledger.overview.feed_options import newest_sourc
 from airflow_provider_blockread.ledger.windows.selection import late_files
 from airflow_provider_blockread.options import FileList, FileSource, from_json
 from airflow_provider_blockread.options.parsing.sizes import first_of, plural
-from airflow_provider_blockread.steps.model import Environment, PlanRequest
+from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.held_back import HeldBack
 from airflow_provider_blockread.storage.listing.roots import SourceRoots, bounds_of
@@ -42,6 +42,24 @@ def discover(env: Environment, request: PlanRequest) -> Discovered:
     for warning in _warnings(found):
         env.observer.warn(f"feed {request.feed}: {warning}")
     return found
+
+
+def keep_named(env: Environment, request: PlanRequest, ref: WindowRef) -> WindowRef:
+    """Record what upstream names for a window whose plan is frozen, since no listing may ever show those files."""
+    if request.files is None:
+        return ref
+    try:
+        found = discover(env, request)
+    except SourceError as error:  # they may have been read and cleaned long ago
+        env.observer.warn(str(error))
+        return ref
+    beside = found.new + found.waiting
+    if not beside:
+        return ref
+    which = plural(beside, "named file is", "named files are")
+    note = f"{which} not in window {ref.window}, whose plan is frozen; the next window with another key takes them"
+    env.observer.warn(f"feed {request.feed}: {note}")
+    return replace(ref, message=f"{ref.message}; {note}")
 
 
 def scope_of(request: PlanRequest) -> Callable[[str], bool]:

@@ -26,9 +26,15 @@ from airflow_provider_blockread.spark.tasks.audit import check_date
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema, with_places
 from airflow_provider_blockread.steps.describe import describe_part, describe_readers
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
-from airflow_provider_blockread.steps.plan.discovering import describe_left_out, discover, find_late, left_out
+from airflow_provider_blockread.steps.plan.discovering import (
+    describe_left_out,
+    discover,
+    find_late,
+    keep_named,
+    left_out,
+)
 from airflow_provider_blockread.steps.plan.reopening import of_interval
-from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
+from airflow_provider_blockread.steps.plan.replaying import has_asked, open_ref, replay
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.steps.plan.taking import Taken
 from airflow_provider_blockread.steps.read.inferring import infers_columns
@@ -79,14 +85,15 @@ def _plan(env: Environment, request: PlanRequest) -> WindowRef:
     request = of_interval(env, request)
     window = find_window(env.ledger, request.feed, request.key)
     if window is not None and window.state == "open":
+        is_retry = has_asked(env, request, window)
         ref = replay(env, request, options, window)
         _restore_manifest(env, request, window, published=ref.status == "published")
-        return ref
+        return ref if is_retry else keep_named(env, request, ref)
     if window is not None and window.state == "abandoned":
         message = (
             f"window {window.id} and its key {window.key!r} were abandoned; a run with another key takes its files"
         )
-        return _ref(env, request, status="skipped", message=message)
+        return keep_named(env, request, _ref(env, request, status="skipped", message=message))
     if request.replay_only:
         message = (
             f"feed {request.feed} takes files as they arrive and has no window {request.key!r} to replay;"

@@ -143,3 +143,24 @@ def test_the_paths_of_merged_events_are_planned_together(
         SplitFilesOperator(task_id="plan", files=EventFiles(), **options)
     failed = runs.create(loose, run_id="asset__1", run_type="asset_triggered", consumes=[asset.uri, other.uri])
     assert str(failed.state) == "failed"
+
+
+def test_files_that_are_named_for_a_frozen_window(
+    runs: Any, dag_id: str, options: dict[str, Any], three: list[str]
+) -> None:
+    """A second run of a partition, and a clear, name other files: these wait for the next window, which takes them."""
+
+    def make(named: list[str], window: str) -> DAG:
+        with DAG(dag_id) as dag:
+            found = Found(task_id="found", found=named)
+            SplitFilesOperator(task_id="plan", files=found.output, window=window, **options)
+        return dag
+
+    first = runs.start(make(three[:1], "k"))
+    second = runs.start(make(three[1:2], "k"))
+    cleared = runs.clear(make(three[2:], "k"), first)
+    messages = [runs.xcom(run, "plan", "window")["message"] for run in (second, cleared)]
+    last = runs.xcom(runs.start(make([], "l")), "plan", "window")
+
+    assert ["1 named file is not in window" in message for message in messages] == [True, True]
+    assert last["files"] == 2
