@@ -50,6 +50,9 @@ def require_states(stores: Stores, uri: str, *, secret: str) -> dict[int, int]:
     """
     states = read_states(stores, uri, secret=secret)
     if states is None:
-        msg = f"{_WHAT} {uri} is missing or damaged; clear the run's scan task so that it is written again"
+        msg = (
+            f"{_WHAT} {uri} is missing or damaged; clear the run's scan task, or the run from its plan on if its DAG"
+            " has no scan any more"
+        )
         raise ExchangeError(msg)
     return states
