@@ -41,7 +41,6 @@ _ANNOUNCED = "only tasks of Airflow announce; one that dies here is tried again,
 _PRUNED = "only for a file of a pruned window, in the transaction that excludes it"
 _COPIED = "only while a new ledger is filled, in one transaction"
 _TAGS = "tags of S3; setting the same ones twice changes nothing"
-
 _RECOUNTED = "another try finds the higher numbers again, and lowers them then"
 
 #: Fault points that no scenario reaches, and why nothing can be lost there.
@@ -51,8 +50,7 @@ UNREACHED = {
     **{f"statement:ledger.dialect.{one}/1": _COPIED for one in ("freeze", "last_id", "set_last_id")},
     "commit:ledger.windows.publishing.mark_announced/1": _ANNOUNCED,
     "statement:ledger.windows.publishing.mark_announced/1": _ANNOUNCED,
-    "commit:ledger.windows.generations.recount_clears/1": _RECOUNTED,
-    "statement:ledger.windows.generations.recount_clears/1": _RECOUNTED,
+    **{f"{kind}:ledger.windows.generations.recount_clears/1": _RECOUNTED for kind in ("commit", "statement")},
     "commit:ledger.windows.publishing.let_go/1": "only saves the next owner from waiting for a stale heartbeat",
     "commit:ledger.upkeep.retention.drop_stretches/1": _LEARNT,
     "statement:ledger.upkeep.retention.drop_stretches/2": _LEARNT,
