@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
@@ -49,16 +52,17 @@ _AS_TEXT = 0  # `psycopg.pq.Format.TEXT`; the driver need not be installed
 _UPGRADE_LOCK = 0x626C6F636B726561
 
 
-def prepare_engine(url: URL, arguments: Mapping[str, object]) -> Engine:
+def prepare_engine(url: URL, file: Path | None, arguments: Mapping[str, object]) -> Engine:
     """Return an engine with this package's settings; it opens its first connection when used.
 
-    A server's driver gets these arguments besides those of the URL.
+    An embedded ledger has a file. A server's driver gets these arguments besides those of the URL.
 
     Raises:
         ModuleNotFoundError: when the driver is not installed.
     """
-    if url.get_backend_name() == "sqlite":
+    if file is not None:
         engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S}, max_overflow=-1)
+        event.listen(engine, "do_connect", lambda *_: _make_file(file))
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -71,6 +75,12 @@ def prepare_engine(url: URL, arguments: Mapping[str, object]) -> Engine:
     )
     event.listen(engine, "connect", _configure_postgres)
     return engine
+
+
+def _make_file(file: Path) -> None:
+    """Make a file that is missing: one that SQLite makes, every user may read."""
+    with suppress(OSError):  # it is there, or SQLite reports the reason
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o660))
 
 
 def prepare_upgrade(engine: Engine) -> None:

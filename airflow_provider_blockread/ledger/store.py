@@ -257,7 +257,7 @@ class Ledger:
             )
             raise OptionsError(msg)
         try:
-            return prepare_engine(self._url, server_arguments(self._url))
+            return prepare_engine(self._url, self._file, server_arguments(self._url))
         except ModuleNotFoundError as error:
             msg = f"ledger {self.name} needs the module {error.name}; install airflow-provider-blockread[postgres]"
             raise OptionsError(msg) from error

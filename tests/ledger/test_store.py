@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -197,6 +199,18 @@ def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
 
     assert (tmp_path / "new" / "home" / "blockread.db").exists()
     ledger.close()
+
+
+def test_no_other_user_may_read_a_file(tmp_path: Path) -> None:
+    """It has the secret that seals the work area, as its log has; the group may, as far as the umask lets it."""
+    with closing(Ledger(f"sqlite:///{tmp_path}/ledger.db")) as ledger:
+        ledger.upgrade()
+        assert len(ledger.secret) == 64
+        modes = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+
+    umask = os.umask(0)
+    os.umask(umask)
+    assert modes == dict.fromkeys(("ledger.db", "ledger.db-shm", "ledger.db-wal"), 0o660 & ~umask)
 
 
 def test_what_a_driver_says_is_one_line() -> None:
