@@ -168,8 +168,13 @@ def equip(session: SparkSession, server: Server, conf: Mapping[str, str], files:
     for file in files:
         try:
             session.addArtifacts(file, pyfile=True)
-        except (OSError, ValueError) as error:
-            msg = f"py_files: {file} cannot be sent to the Spark Connect server ({error}); correct the path"
+        except Exception as error:
+            if is_lost(error):
+                raise
+            msg = (
+                f"py_files: {file} cannot be sent to the Spark Connect server ({reason_of(error)}); correct the path or"
+                " rename the file"
+            )
             raise OptionsError(msg) from error
     _check_python(session, server)
 

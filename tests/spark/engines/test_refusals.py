@@ -108,10 +108,24 @@ def test_a_configuration_of_the_server(server: ConnectServer, bundle: str) -> No
 def test_a_file_that_is_not_there(server: ConnectServer, bundle: str, tmp_path: Path) -> None:
     """The path is named; where a file is, it is sent."""
     module = tmp_path / "mine.py"
-    with pytest.raises(OptionsError, match=rf"^py_files: {module} cannot be sent .*; correct the path$"):
+    with pytest.raises(
+        OptionsError, match=rf"^py_files: {module} cannot be sent .*; correct the path or rename the file$"
+    ):
         is_equipped(server.server, bundle, str(module))
     module.write_text("x = 1\n")
     is_equipped(server.server, bundle, str(module))
+
+
+def test_a_file_that_the_server_refuses(server: ConnectServer, bundle: str, tmp_path: Path) -> None:
+    """Such as a second one of a name, which is named, with the server's reason; under another name it is sent."""
+    paths = [tmp_path / name for name in ("a/mine.py", "b/mine.py", "b/ours.py")]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"x = {str(path)!r}\n")
+    first, second, renamed = map(str, paths)
+    with pytest.raises(OptionsError, match=rf"^py_files: {second} .*already exists.*; correct the path or rename the"):
+        is_equipped(server.server, bundle, first, second)
+    is_equipped(server.server, bundle, first, renamed)
 
 
 def test_another_python(server: ConnectServer, bundle: str, monkeypatch: pytest.MonkeyPatch) -> None:
