@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from airflow_provider_blockread.blocks.ids import slug
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, WrongLedgerError
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, staging_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
+from airflow_provider_blockread.ledger.files.known import leave_out
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.overview.feed_options import options_beside
 from airflow_provider_blockread.ledger.windows.queries import newest_sequence, window_ids
@@ -24,7 +24,6 @@ from airflow_provider_blockread.storage.listing.files import listed_as
 _OWNER = "ledger"  # the file of a feed's work area that names its ledger, and the number of the newest window
 _METADATA = ("00001-0.metadata.json", "snap-1-0-0.avro", "0-m0.avro")  # names as pyiceberg gives them
 _LONGEST = 100  # of its content
-_PROBED = 50  # of the first, and of the last files of a plan, which are looked for in other feeds
 _SHOWN = 3  # windows that an error names
 _TORN = timedelta(hours=1)  # after which a temporary file is no longer being written
 
@@ -69,18 +68,20 @@ def check_table_apart(env: Environment, request: PlanRequest, sink: Sink) -> Non
         _refuse_listed(request, "table's metadata", metadata, uris.child(metadata, written_as))
 
 
-def check_read_once(env: Environment, request: PlanRequest, sink: Sink, files: Sequence[int]) -> None:
+def check_read_once(env: Environment, request: PlanRequest, sink: Sink) -> None:
     """Refuse to publish files beside what another feed publishes of them, unless this feed's name was chosen.
 
-    A renamed DAG or group has another feed by default, which knows nothing of what the one before has read.
+    A renamed DAG or group has another feed by default, which knows nothing of what the one before has read. So that
+    nothing waits for a feed which may never be planned, its files are left out.
 
     Raises:
         OptionsError: naming both feeds.
     """
     if request.names_feed:
         return
-    for other, options in options_beside(env.ledger, (*files[:_PROBED], *files[-_PROBED:])):
+    for other, options in options_beside(env.ledger, request.feed):
         if GenerationOptions.from_json(options).sink.place == sink.place:
+            leave_out(env.ledger, request.feed)
             msg = (
                 f"feed {request.feed}: feed {other!r} has taken some of these files, and publishes them in {sink.place}"
                 f" too; name the feed (feed=..., --name): {other!r} to go on with it in another DAG, group or source,"

@@ -14,7 +14,8 @@ from itertools import chain
 from pathlib import Path
 
 from tests.crash.cases import Outcome
-from tests.crash.killing import UNREACHED, Lab, as_table, by_sink, open_lab, unreached
+from tests.crash.killing import Lab, as_table, by_sink, open_lab, unreached
+from tests.crash.scenarios.unreached import UNREACHED
 from tests.crash.sites import write_list
 from tests.postgres import postgres_server
 

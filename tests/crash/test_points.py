@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.crash.killing import DATABASES, UNREACHED, Lab, Traces, as_table, unreached
+from tests.crash.killing import DATABASES, Lab, Traces, as_table, unreached
+from tests.crash.scenarios.unreached import UNREACHED
 from tests.crash.sites import all_sites, listed_sites
 
 pytestmark = [pytest.mark.postgres, pytest.mark.crash]

@@ -24,6 +24,7 @@ from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.queries import feed_counts
 from tests.ledger.schema.revisions import one_more_revision
 from tests.ledgers import open_ledger
 from tests.pipeline.make import Pipe
@@ -267,5 +268,6 @@ def test_files_of_another_feed(here: Pipe, desk: Desk, feed: str, times: int) ->
     assert "name the feed (feed=..., --name)" in message
     assert f"{name!r} to" in message
     assert here.values() == ["a"]
+    assert feed_counts(here.env.ledger, f"file://{here.source}") == {"ignored": 1}
     desk.done(*command, "--name", name)
     assert here.values() == ["a"] * times

@@ -9,9 +9,11 @@ from sqlalchemy import ColumnElement, Connection, exists, literal, select, type_
 from sqlalchemy.types import NullType
 
 from airflow_provider_blockread.ledger.dialect import among, text_digests, use_indexes
+from airflow_provider_blockread.ledger.feeds import find_feed
 from airflow_provider_blockread.ledger.files.stretches import forget
 from airflow_provider_blockread.ledger.schema.file_tables import taken_files
-from airflow_provider_blockread.ledger.schema.tables import files
+from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files, windows
+from airflow_provider_blockread.ledger.store import Ledger
 
 _UNREAD = frozenset({"pending", "ignored"})
 
@@ -87,3 +89,11 @@ def drop_replaced(
     # A path stays known even if its only version is dropped: the new version is a modification, not a discovery.
     left = {digest: [row for row in rows if row.id not in dropped] for digest, rows in known.items()}
     return left, [row.path_digest for row in begun]
+
+
+def leave_out(ledger: Ledger, feed: str) -> None:
+    """Leave out the files that wait in a feed without a window, as if they were too old; each listing decides again."""
+    is_planned = exists().where(windows.c.feed_id == files.c.feed_id, windows.c.state == "open")
+    with ledger.writing() as connection:
+        waiting = files.update().where(files.c.feed_id == find_feed(connection, feed), IS_PENDING, ~is_planned)
+        connection.execute(waiting.values(state="ignored"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, select, union
@@ -10,10 +9,11 @@ from sqlalchemy import ColumnElement, Select, and_, func, select, union
 from airflow_provider_blockread.ledger.dialect import use_indexes
 from airflow_provider_blockread.ledger.feeds import newest_listing
 from airflow_provider_blockread.ledger.schema.file_tables import listings, taken_files
-from airflow_provider_blockread.ledger.schema.tables import feeds, files, generations, windows
+from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, feeds, files, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
 _VERSION = ("feed_id", "path_digest", "version_digest")
+_PROBED = 50
 _READ = ("planned", "done", "quarantined")
 
 
@@ -34,13 +34,18 @@ def newest_options(ledger: Ledger) -> list[dict[str, Any]]:
         return list(connection.scalars(_newest_options(generations.c.options)))
 
 
-def options_beside(ledger: Ledger, some: Sequence[int]) -> list[tuple[str, dict[str, Any]]]:
-    """Return the name and the newest options of each other feed in which some of these files are planned or read."""
-    mine = select(*(files.c[name] for name in _VERSION)).where(files.c.id.in_(some)).subquery()
+def options_beside(ledger: Ledger, feed: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the name and the newest options of each other feed that has read files which wait in this one, or will.
+
+    Only the oldest and the newest files are looked for.
+    """
+    waiting = select(*(files.c[name] for name in _VERSION)).join(feeds).where(feeds.c.name == feed, IS_PENDING)
+    some = [waiting.order_by(order).limit(_PROBED).subquery() for order in (files.c.time_ns, files.c.time_ns.desc())]
     held = [
         select(table.c.feed_id)
         .join_from(mine, table, and_(*(table.c[name] == mine.c[name] for name in _VERSION[1:])))
         .where(table.c.feed_id != mine.c.feed_id, table.c.state.in_(_READ))
+        for mine in some
         for table in (files, taken_files)
     ]
     query = _newest_options(feeds.c.name, generations.c.options).join(feeds, feeds.c.id == windows.c.feed_id)

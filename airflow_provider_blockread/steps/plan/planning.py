@@ -164,6 +164,7 @@ def _plan_new(env: Environment, request: PlanRequest, options: GenerationOptions
     # Before the listing: files of a planner that died wait again, as does the rest of a file of which it took a part.
     release_stale_plans(env.ledger, request.feed, owner=request.owner)
     found = discover(env, request)
+    check_read_once(env, request, options.sink)
     for _ in range(_CHANGES):
         try:
             return _choose_and_freeze(env, request, options, found)
@@ -209,7 +210,6 @@ def _choose_and_freeze(
             message = f"window {key}: nothing new to read{_when(request)}{_waiting(env, request.feed)}{rest}"
             return _with_counts(_ref(env, request, status="empty", message=message), found, late)
         chosen.check(summary)
-        check_read_once(env, request, options.sink, chosen.ids)
         check_table_apart(env, request, options.sink)  # late, since it queries a catalog
         folder = window_folder(options.sink.work_area, request.feed, key)
         uri = f"{folder}/manifest-{digest(*chosen.identity, str(chosen.limits))[:12]}.parquet"
