@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.exchange.model import OutputFile, ReadSpec
 from airflow_provider_blockread.options import GenerationOptions
+from airflow_provider_blockread.sinks.conform import conform
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.spark.engines.context import attempt_id
@@ -115,4 +116,4 @@ def _rows(batch: pa.RecordBatch, *, per_block: bool) -> Iterator[tuple[pa.Record
 def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return the batch with the types of a schema, since Spark marks instants with the zone of its session."""
     columns = [column.cast(kind) for column, kind in zip(batch.columns, schema.types, strict=True)]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    return conform(pa.RecordBatch.from_arrays(columns, names=schema.names), schema)

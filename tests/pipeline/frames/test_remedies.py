@@ -122,6 +122,18 @@ def test_a_schema_that_is_declared(pipe: Pipe) -> None:
     assert pipe.run(clear_number=1).rows == 2
 
 
+def test_nulls_where_the_declared_schema_has_none(pipe: Pipe) -> None:
+    """They are refused; where they may be, they are published."""
+    pipe.put({"a.csv": b"1,\n"})
+    pipe.record_format = Csv(schema="id long, word string")
+    pipe.function = DataFrameFunction("user_frames:identity", schema="id long, word string not null")
+    with pytest.raises(FunctionError, match="column 'word' holds nulls, which it must not"):
+        pipe.run()
+    pipe.function = DataFrameFunction("user_frames:identity", schema="id long, word string")
+
+    assert pipe.run(clear_number=1).rows == 1
+
+
 @pytest.mark.parametrize(
     ("refused", "message", "schema"),
     [
