@@ -10,7 +10,7 @@ from airflow_provider_blockread.exchange.layout import attempt_folder, data_fold
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.ledger.files.known import leave_out
 from airflow_provider_blockread.ledger.noop import forgets
-from airflow_provider_blockread.ledger.overview.feed_options import options_beside
+from airflow_provider_blockread.ledger.overview.feed_options import options_beside, published_options
 from airflow_provider_blockread.ledger.windows.queries import newest_sequence, window_ids
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions, IcebergSink, Sink, nanoseconds
 from airflow_provider_blockread.options.parsing.sizes import first_of
@@ -134,6 +134,7 @@ def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
     try:
         text = env.stores.read_head(uri, _LONGEST).decode("utf-8", "replace")
     except FileMissingError:
+        _warn_of_gone(env, feed, sink)
         return
     other, _, number = text.partition(" ")
     forgotten = other == mine and number.isdecimal() and int(number) > newest_sequence(env.ledger, feed)
@@ -154,6 +155,18 @@ def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
         " remove the output if its ledger is gone"
     )
     raise WrongLedgerError(msg)
+
+
+def _warn_of_gone(env: Environment, feed: str, sink: Sink) -> None:
+    """Warn of an output where a feed has published, if nothing is there or in its work area any more."""
+    options = published_options(env.ledger, feed)
+    if options is None or GenerationOptions.from_json(options).sink.place != sink.place:
+        return
+    if env.sink(sink).is_empty():
+        env.observer.warn(
+            f"feed {feed}: nothing is in {sink.place}, where it has published records, nor in its work area; if they"
+            " were moved, or their disk is not mounted, end the run, and clear it from its plan on once they are back"
+        )
 
 
 def record_ledger(env: Environment, feed: str, sink: Sink) -> None:

@@ -34,6 +34,20 @@ def newest_options(ledger: Ledger) -> list[dict[str, Any]]:
         return list(connection.scalars(_newest_options(generations.c.options)))
 
 
+def published_options(ledger: Ledger, feed: str) -> dict[str, Any] | None:
+    """Return the options of the newest rows that a feed has published, as JSON, or None before the first ones."""
+    query = select(generations.c.options).join_from(generations, windows, windows.c.id == generations.c.window_id)
+    shown = (
+        feeds.c.name == feed,
+        windows.c.state == "open",
+        generations.c.state == "published",
+        generations.c.rows > 0,
+    )
+    newest = query.join(feeds).where(*shown).order_by(windows.c.sequence.desc()).limit(1)
+    with ledger.reading() as connection:
+        return connection.scalar(newest)
+
+
 def options_beside(ledger: Ledger, feed: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the name and the newest options of each other feed that has read files which wait in this one, or will.
 

@@ -71,3 +71,20 @@ def test_a_ledger_from_before_the_feed(here: Pipe) -> None:
     here.run("later")
 
     assert here.values() == ["a1"]
+
+
+def test_a_disk_that_is_not_mounted(here: Pipe) -> None:
+    """A feed whose output and work area are gone says so in its next plan, and then goes on in the empty place."""
+    here.put({"a.txt": b"a1\n"})
+    here.run("a")
+    for folder in (here.out, here.work):
+        shutil.rmtree(folder)
+    here.put({"b.txt": b"b1\n"})
+    here.run("b")
+    here.put({"c.txt": b"c1\n"})
+    here.run("c")
+
+    [warning] = here.warnings
+    assert "nothing is in file://" in warning
+    assert "their disk is not mounted, end the run" in warning
+    assert here.values() == ["b1", "c1"]
