@@ -42,7 +42,7 @@ def options(landing: Path, tmp_path: Path, land: Callable[..., None]) -> dict[st
 
 def _plan(dag_id: str, options: dict[str, Any], **more: Any) -> DAG:
     with DAG(dag_id) as dag:
-        SplitFilesOperator(task_id="plan", **(options | more))
+        SplitFilesOperator(task_id="plan", **({"feed": dag_id} | options | more))
     return dag
 
 
@@ -65,7 +65,7 @@ def test_a_run_without_an_interval(runs: Any, dag_id: str, options: dict[str, An
 
     by_arrival = _plan(f"{dag_id}_arrival", options, selection=Selection(select="arrival"))
     with DAG(f"{dag_id}_cron", schedule=CronDataIntervalTimetable("@daily", timezone="UTC")) as scheduled:
-        SplitFilesOperator(task_id="plan", **options, **by_time)
+        SplitFilesOperator(task_id="plan", feed="cron", **options, **by_time)
     dated = _plan(f"{dag_id}_dated", options, **by_time)
     for dag, kind, interval in (
         (by_arrival, "manual", None),
@@ -113,7 +113,7 @@ def test_what_upstream_hands_over(
     for number, (files, count) in enumerate(right):
         with DAG(f"{dag_id}_{number}", params={"path": path}) as dag:
             given = Found(task_id="found", found=files).output if isinstance(files, list) else files
-            SplitFilesOperator(task_id="plan", files=given, **options)
+            SplitFilesOperator(task_id="plan", feed=dag.dag_id, files=given, **options)
         assert runs.xcom(runs.start(dag), "plan", "window")["files"] == count
     assert runs.xcom(runs.start(_plan(dag_id, options)), "plan", "window")["files"] == 1
 
