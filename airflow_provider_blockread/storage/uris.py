@@ -25,6 +25,7 @@ _USER = re.compile(r"(:/{1,2})[^/@\s]*:[^@\s]*@")
 _PASSWORD = re.compile(r"(?!arn:|\[)[^/@:]*:(?!\d*/)[^@]*@")
 _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
 _LOCAL = "file://"
+_CHAIN = re.compile(r"::(?=[A-Za-z][A-Za-z0-9+.-]*://)")
 _CHAINED = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://.*)?::[A-Za-z][A-Za-z0-9+.-]*://.*", re.DOTALL)
 _ONE_SLASH = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/[^/].*", re.DOTALL)
 
@@ -69,13 +70,14 @@ def _shown(uri: str) -> str:
 
 
 def _check_form(uri: str) -> None:
-    uri = _shown(uri)
     if _CHAINED.fullmatch(uri):
+        shown = "::".join(map(_shown, _CHAIN.split(uri)))
         msg = (
-            f"{uri} is a chain of URLs, which cannot be read in blocks; name the inner place itself, and unpack an"
+            f"{shown} is a chain of URLs, which cannot be read in blocks; name the inner place itself, and unpack an"
             " archive first"
         )
         raise OptionsError(msg)
+    uri = _shown(uri)
     if (near := _ONE_SLASH.fullmatch(uri)) is not None:
         msg = f"{uri} is not a URI; write {near[1]}:// with two slashes, or ./{uri} for a local path"
         raise OptionsError(msg)
