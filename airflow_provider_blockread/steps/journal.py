@@ -6,12 +6,13 @@ an earlier one may have published elsewhere: its files are removed from the sink
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
-from airflow_provider_blockread.errors import PermanentError, ProofError, error_class
+from airflow_provider_blockread.errors import BlockReadError, PermanentError, ProofError, WrongLedgerError, error_class
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile
 from airflow_provider_blockread.ledger.feeds import batched
 from airflow_provider_blockread.ledger.model import Generation, JournalEntry, Publication, Window
@@ -218,11 +219,13 @@ def require_removable(env: Environment, window: Window) -> None:
 
     Raises:
         BlockReadError: of the sink.
+        WrongLedgerError: when it holds a publication that the ledger lacks, even if the ledger knows of none.
     """
     every = list_generations(env.ledger, window.id)
     for sink, files in _places(env, window, every).values():
         if isinstance(sink, Refusing):
-            sink.check_undo(files, marker_of(env, window, every[-1], Change.WITHDRAW))
+            with _lenient(files, BlockReadError):
+                sink.check_undo(files, marker_of(env, window, every[-1], Change.WITHDRAW))
 
 
 def remove_outputs(env: Environment, window: Window) -> int:
@@ -235,9 +238,22 @@ def remove_outputs(env: Environment, window: Window) -> int:
     for sink, files in _places(env, window, every).values():
         if files.files:
             removed += sink.undo(files, marker_of(env, window, every[-1], Change.WITHDRAW))
-        swept = sink.sweep(window.id, (), files.by_uri)
-        removed += len(swept) if files.files else 0
+        with _lenient(files, PermanentError):
+            swept = sink.sweep(window.id, (), files.by_uri)
+            removed += len(swept) if files.files else 0
     return removed
+
+
+@contextmanager
+def _lenient(files: Earlier, errors: type[BlockReadError]) -> Iterator[None]:
+    """Let a window go of which a sink holds nothing, whatever else is wrong with that sink."""
+    try:
+        yield
+    except WrongLedgerError:
+        raise
+    except errors:
+        if files.files:
+            raise
 
 
 def _places(env: Environment, window: Window, generations: Sequence[Generation]) -> PublishedInto:

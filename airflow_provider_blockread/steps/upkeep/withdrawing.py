@@ -63,6 +63,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
 
     Raises:
         StateError: when the window is not open, or is at least partly published and not being rebuilt.
+        WrongLedgerError: when its output holds a publication that the ledger lacks.
     """
     window = without_excluded(env.ledger, window)
     held = find_withdrawal(env.ledger, window.id)
@@ -76,6 +77,7 @@ def propose_abandoning(env: Environment, window: Window) -> Intent:
         what = f"generation {begun.number}{state} given up{by}; what is published stays, and so do its files"
         return Intent(action="abandon", windows=(window_intent(window, what, does=does),))
     check_abandoning(env.ledger, window.id)
+    require_removable(env, window)
     last = list_generations(env.ledger, window.id)[-1:]
     groups = [group for found in last for group in list_groups(env.ledger, window.id, found.number)]
     what = f"now {window_progress(env.ledger, window.id).dated}; {_files(env, window, 'pending')}"
@@ -129,6 +131,7 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
 
     Raises:
         StateError: when the window is not open, or is at least partly published and not being rebuilt.
+        WrongLedgerError: when its output holds a publication that the ledger lacks.
     """
     begun = _rebuild_of(env, window)
     if begun is not None:
@@ -138,8 +141,9 @@ def abandon(env: Environment, window: Window, *, who: str) -> Withdrawn:
         if given_up is not None or begun.state == "superseded":  # else it was just published
             env.observer.log(f"window {window.id}: generation {begun.number} is given up; what is published stays")
             return Withdrawn(window=window.id, key=window.key, feed=window.feed, files=0, files_are="done", removed=0)
-    check_abandoning(env.ledger, window.id)
-    require_removable(env, window)
+    if find_withdrawal(env.ledger, window.id) is None:
+        check_abandoning(env.ledger, window.id)
+        require_removable(env, window)
     return _withdraw(env, window, begin_abandoning(env.ledger, window.id, who=who))
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from deltalake import DeltaTable
 
-from airflow_provider_blockread.errors import WrongLedgerError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, TransientError, WrongLedgerError
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import SINKS
-from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_undoing, undo
+from airflow_provider_blockread.sinks.tables.table import Table
+from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS
 
@@ -121,9 +124,33 @@ def test_a_window_that_seems_unpublished_is_abandoned(pipe: Pipe) -> None:
     _forget(pipe, lambda: (pipe.read(ref), pipe.commit(ref)))
     window = get_window(pipe.env.ledger, "w")
     if _is_table(pipe):
-        with pytest.raises(WrongLedgerError, match="restored from a backup"):
-            abandon(pipe.env, window, who="me")
+        for give_up in (propose_abandoning, partial(abandon, who="me")):
+            with pytest.raises(WrongLedgerError, match="restored from a backup"):
+                give_up(pipe.env, window)
+        assert get_window(pipe.env.ledger, "w").state == "open"
         assert sorted(pipe.values()) == _ALL
     else:
         abandon(pipe.env, window, who="me")
         assert pipe.values() == []
+
+
+@pytest.mark.parametrize("pipe", [name for name in SINKS if KINDS[name].table], indirect=True)
+@pytest.mark.parametrize("error", [OptionsError, TransientError])
+def test_abandoning_where_the_table_refuses_everything(
+    pipe: Pipe, error: type[BlockReadError], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A window of which nothing is published can be given up, whatever is wrong with its table."""
+    pipe.run("first")
+    pipe.put({"c.txt": b"c1\n"})
+    ref = pipe.plan()
+    pipe.read(ref)
+
+    def refuse(*_: object) -> NoReturn:
+        msg = "this table is of another kind, or out of reach"
+        raise error(msg)
+
+    monkeypatch.setattr(Table, "_load", refuse)
+    if error is OptionsError:
+        monkeypatch.setattr(Table, "sweep", refuse)
+    for files in (1, 0):
+        assert abandon(pipe.env, get_window(pipe.env.ledger, "w"), who="me").files == files
