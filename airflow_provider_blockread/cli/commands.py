@@ -20,6 +20,7 @@ from airflow_provider_blockread.cli.prune import prune
 from airflow_provider_blockread.cli.rebuild import rebuild_windows, reprocess
 from airflow_provider_blockread.cli.records import records
 from airflow_provider_blockread.cli.run import run
+from airflow_provider_blockread.cli.schema import schema
 from airflow_provider_blockread.cli.terminal.interrupts import Interrupted, raise_on_signals
 from airflow_provider_blockread.cli.ui import ui
 from airflow_provider_blockread.cli.upkeep import abandon_window, exclude_from_window, undo_window
@@ -36,7 +37,7 @@ def blockread() -> None:
     """Turn files into records on Spark, exactly once."""
 
 
-for command in (plan, run, merge, members, records, windows, files, reprocess, clean, prune, db, ui):
+for command in (plan, run, schema, records, merge, members, windows, files, reprocess, clean, prune, db, ui):
     blockread.add_command(command)
 for command in (verify, rebuild_windows, abandon_window, undo_window, exclude_from_window):
     windows.add_command(command)

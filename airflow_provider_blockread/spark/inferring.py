@@ -1,20 +1,23 @@
-"""Infers the columns of csv without a schema from a sample of its files."""
+"""Samples of files, and the columns of csv without a schema that are inferred from one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.options import Csv
-from airflow_provider_blockread.records.csv.infer import Sample, infer_schema, sample_file
+from airflow_provider_blockread.errors import RecordError
+from airflow_provider_blockread.options import Csv, FormatOption
+from airflow_provider_blockread.records.csv.infer import infer_schema
 from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.records.sampling import Sample, sample_file
 from airflow_provider_blockread.spark.tasks.opening import Opening, open_version
 from airflow_provider_blockread.storage.stores import Stores
 
-_FILES = 8  # in the sample: the first ones with a row or header
-_TRIED = 100  # most files that are opened to find those
-_BYTES = 2**20  # read from each
+SAMPLE_FILES = 8  # the first ones with a record or header
+_SAMPLE_BYTES = 2**20  # read from each
+_TRIED = 100  # files that are opened to find those
 
 
 def infer_columns(
@@ -29,18 +32,37 @@ def infer_columns(
         FileChangedError: when a file of the sample is no longer the same version.
         RecordError: when the files are not csv with the same columns.
     """
+    first = islice(versions, _TRIED)
+    return infer_schema(option, islice(sample_files(stores, first, option, options, sampled), SAMPLE_FILES))
 
-    def samples() -> Iterator[Sample]:
-        fmt = make_format(option)
-        for version in islice(versions, _TRIED):
-            sampled.append(version.path)
-            with open_version(stores, version, fmt, options) as (source, bound):
-                taken = sample_file(source, bound, _BYTES)
-            if taken.is_blank:
-                sampled.pop()
-                continue
+
+def sample_files(
+    stores: Stores,
+    versions: Iterable[FileVersion],
+    option: FormatOption,
+    options: Opening,
+    sampled: list[str],
+) -> Iterator[Sample]:
+    """Yield the first records of those files that have a record or header.
+
+    `sampled` gets the path of each; when an error is raised, the last one is the file concerned.
+    """
+    fmt = make_format(option)
+    for version in versions:
+        sampled.append(version.path)
+        with open_version(stores, version, fmt, options) as (source, bound):
+            taken = sample_file(source, bound, _SAMPLE_BYTES)
+        if taken.is_blank:
+            sampled.pop()
+        else:
             yield taken
-            if len(sampled) == _FILES:
-                return
 
-    return infer_schema(option, samples())
+
+@contextmanager
+def naming_sampled(sampled: list[str]) -> Iterator[None]:
+    """Name the file of the sample, the last one, of which a record is no csv or JSON, or too long."""
+    try:
+        yield
+    except RecordError as error:
+        msg = f"the columns cannot be inferred, {sampled[-1]}: {error}"
+        raise RecordError(msg) from error

@@ -106,16 +106,21 @@ state_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 
+#: `--format-option`, whose keys are the format's options.
+format_option_option = click.option(
+    "--format-option",
+    "format_option",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the format, such as header=true; repeatable.",
+)
 #: `--format`, `--format-option` and `--schema`.
 format_options = option_group(
-    click.option("--schema", help='Columns of csv or JSON, such as "id long, ts timestamp, msg string".'),
     click.option(
-        "--format-option",
-        "format_option",
-        multiple=True,
-        metavar="KEY=VALUE",
-        help="An option of the format, such as header=true; repeatable.",
+        "--schema",
+        help='Columns of csv or JSON, such as "id long, ts timestamp, msg string"; `blockread schema` finds them.',
     ),
+    format_option_option,
     click.option(
         "--format",
         "format_name",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -19,11 +18,9 @@ from airflow_provider_blockread.records.columns.values import convert, typed
 from airflow_provider_blockread.records.csv.decode import column_names, shown_names
 from airflow_provider_blockread.records.csv.fields import Dialect, dialect_of
 from airflow_provider_blockread.records.csv.split import RowSplitter
-from airflow_provider_blockread.records.format import RecordFormat
-from airflow_provider_blockread.records.io.source import ByteSource, too_wide
+from airflow_provider_blockread.records.io.source import too_wide
 from airflow_provider_blockread.records.model import Chunk, Mask, Offsets
-from airflow_provider_blockread.records.text.encodings import EncodedFormat
-from airflow_provider_blockread.records.walking import WalkLimits, walk_block
+from airflow_provider_blockread.records.sampling import Sample
 
 #: Types in the order in which they are tried.
 _KINDS = tuple(parse_schema("a long, b double, c boolean, d date, e timestamp_ntz, f timestamp").types)
@@ -39,34 +36,6 @@ _PATTERNS = dict.fromkeys(_KINDS, r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[ T].*)?$") | 
 _NO_NUMBERS = {pa.int64(): "^-?0[0-9]", pa.float64(): r"^(?:\+|-?0[eE]?[0-9]|-?[0-9]{16,}$)"}
 _NONZERO = r"^-?[0.]*[1-9]"
 _WIDTH_ROWS = 100  # from which the number of columns of a file without a header is determined
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """The first records of a file, in UTF-8, and its header."""
-
-    header: tuple[str, ...] | None
-    chunks: tuple[Chunk, ...]
-    source: ByteSource  # for messages and limits; closed
-
-    @property
-    def is_blank(self) -> bool:
-        """Whether there is no header and only blank rows, so that nothing is known of the columns."""
-        return self.header is None and all((chunk.begins == chunk.ends).all() for chunk in self.chunks)
-
-
-def sample_file(source: ByteSource, fmt: RecordFormat, size: int) -> Sample:
-    """Return the records that start in the first `size` bytes of a file's data; `fmt` is bound to the file.
-
-    Raises:
-        RecordError: when a record is longer than `max_record_bytes`.
-    """
-    limits = WalkLimits(max_record_bytes=source.max_record_bytes)
-    chunks = walk_block(source, fmt, source.data_offset, source.data_offset + size, limits)
-    if isinstance(fmt, EncodedFormat):
-        chunks, fmt = map(fmt.in_utf8, chunks), fmt.inner
-    found = tuple(chunk for chunk in chunks if len(chunk.ends))
-    return Sample(header=getattr(fmt, "header", None), chunks=found, source=source)
 
 
 def infer_schema(option: Csv, samples: Iterable[Sample]) -> str:

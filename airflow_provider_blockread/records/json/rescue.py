@@ -70,7 +70,7 @@ class RescuingDecoder(Rescuing[Pairs, Any]):
         with suppress(ValueError, RecursionError):
             if not _may_be_strange(json.loads(text), self._kinds):
                 return True
-        record = _parsed(text)
+        record = parsed(text)
         written = "" if record is None else self.written(record, ())
         if written:
             found.texts[index] = written
@@ -78,9 +78,9 @@ class RescuingDecoder(Rescuing[Pairs, Any]):
 
     def taken_apart(self, record: bytes) -> Pairs | None:
         """Return a record as an object; None where it is none, is nested too deeply, or has a column's field twice."""
-        parsed = _parsed(record)
-        names = [name for name, _ in parsed or () if name in self._kinds]
-        return None if len(set(names)) < len(names) else parsed
+        found = parsed(record)
+        names = [name for name, _ in found or () if name in self._kinds]
+        return None if len(set(names)) < len(names) else found
 
     def values(self, record: Pairs) -> Mapping[str, Any]:
         """Return the fields that have a column."""
@@ -115,7 +115,7 @@ def json_decoder(option: JsonLines | JsonArray, *, commas: bool = False) -> Deco
     return None
 
 
-def _parsed(record: bytes) -> Pairs | None:
+def parsed(record: bytes) -> Pairs | None:
     """Return a record as an object that can be written again; None if it is none, or is nested too deeply.
 
     It is as Python's parser reads it, with numbers as they are written.

@@ -20,7 +20,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructField, StructType
 
 from airflow_provider_blockread.blocks import Block, FileVersion
-from airflow_provider_blockread.errors import BlockReadError, OptionsError, RecordError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.spark.data_source.columns import (
     Columns,
@@ -35,7 +35,7 @@ from airflow_provider_blockread.spark.data_source.planning import plan_partition
 from airflow_provider_blockread.spark.data_source.reading import read_batches
 from airflow_provider_blockread.spark.data_source.remedies import advise
 from airflow_provider_blockread.spark.engines.columns import has_variant, in_arrow, in_spark
-from airflow_provider_blockread.spark.inferring import infer_columns
+from airflow_provider_blockread.spark.inferring import infer_columns, naming_sampled
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -119,11 +119,8 @@ class BlockReadSource(DataSource):
         """Return the format with the schema of the first files."""
         sampled: list[str] = []
         versions = (version for version in self._files if version.size)
-        try:
+        with naming_sampled(sampled):
             schema = infer_columns(Stores(self.storage_options), versions, option, self._read, sampled)
-        except RecordError as error:
-            msg = f"the columns of csv cannot be inferred, {sampled[-1]}: {error}"
-            raise RecordError(msg) from error
         return replace(option, schema=schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:

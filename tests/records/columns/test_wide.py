@@ -17,12 +17,13 @@ from airflow_provider_blockread.errors import OptionsError, RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records import make_format
 from airflow_provider_blockread.records.columns.schema import parse_schema, schema_text
-from airflow_provider_blockread.records.csv.infer import infer_schema, sample_file
+from airflow_provider_blockread.records.csv.infer import infer_schema
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.io.streaming import StreamSource
 from airflow_provider_blockread.records.json.decode import JsonDecoder
 from airflow_provider_blockread.records.model import Decoded
 from airflow_provider_blockread.records.reading import bind, read_records, scan_block
+from airflow_provider_blockread.records.sampling import sample_file
 from airflow_provider_blockread.records.walking import WalkLimits, join_chunks, walk_block
 from airflow_provider_blockread.sinks.conform import conform, misnamed
 

@@ -12,9 +12,10 @@ from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records.columns.schema import parse_schema
 from airflow_provider_blockread.records.csv.decode import csv_decoder
-from airflow_provider_blockread.records.csv.infer import Sample, infer_schema, sample_file
+from airflow_provider_blockread.records.csv.infer import infer_schema
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.records.registry import make_format
+from airflow_provider_blockread.records.sampling import Sample, sample_file
 
 
 def sampled(option: Csv, *files: str, size: int = 2**20, encoding: str = "utf-8") -> list[Sample]:

@@ -26,5 +26,5 @@ CATALOG: list[Entry] = [
     Remedy("spark/data_source/source.py", "declare another type", f"{_HERE}::test_a_type_that_spark_lacks"),
     Remedy("spark/data_source/source.py", "declare a string", f"{_HERE}::test_a_type_that_spark_lacks"),
     Remedy("spark/data_source/source.py", "neither writes nor streams", f"{_SESSION}::test_writing_and_streaming"),
-    Remedy("spark/data_source/source.py", "cannot be inferred", f"{_HERE}::test_headers_that_differ"),
+    Remedy("spark/inferring.py", "cannot be inferred, ", f"{_HERE}::test_headers_that_differ"),
 ]

@@ -19,6 +19,7 @@ RECORDS_SIDE: list[Entry] = [
     ),
     Remedy("records/members/format.py", "found by an index", f"{_MERGED}::test_members_need_their_index"),
     Remedy("records/columns/rescued.py", "give it another name", f"{RESCUE}::test_a_column_of_that_name"),
+    Remedy("records/json/infer.py", "sample more files", "tests/cli/test_schema.py::test_a_sample_without_objects"),
     Remedy("records/json/rescue.py", "rescue=True needs a schema", f"{RESCUE}::test_rescue_needs_a_schema"),
     Remedy(
         "records/csv/format.py",

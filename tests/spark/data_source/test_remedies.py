@@ -171,7 +171,7 @@ def test_headers_that_differ(folder: Path) -> None:
     (folder / "b.csv").write_bytes(b"id,other\n3,d\n")
     csv = {"format": "csv", "header": "true"}
     said = refused(folder, RecordError, **csv)
-    assert said.startswith(f"the columns of csv cannot be inferred, {(folder / 'b.csv').as_uri()}: the headers of the")
+    assert said.startswith(f"the columns cannot be inferred, {(folder / 'b.csv').as_uri()}: the headers of the")
     assert said.endswith("set columns='by_name', or exclude one of the files with the option `exclude`")
 
     assert [len(row) for row in Query(folder, **csv, columns="by_name").rows()] == [3] * 3
