@@ -61,6 +61,15 @@ def remove_all(stores: Stores, files: Iterable[str]) -> None:
     deque(answers(stores, files, remove), maxlen=0)
 
 
+def remove_folders(stores: Stores, folders: Iterable[str]) -> int:
+    """Delete folders by URI with everything in them, as `remove_all` deletes files, and return how many."""
+
+    def remove(uri: str) -> None:
+        stores.remove_folder(uri)
+
+    return sum(1 for _ in answers(stores, folders, remove))
+
+
 def serves_threads(stores: Stores, uri: str) -> bool:
     """Return whether the store of a file serves several threads at once, and is worth it."""
     return not uris.is_local(uri) and stores.remote(uri)[0].concurrent

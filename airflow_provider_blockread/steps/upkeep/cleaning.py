@@ -217,10 +217,8 @@ class _Scope:
 
     def is_marked(self, version: FileVersion) -> bool:
         """Return whether the store has the done-marker of a version that the source takes, if it must have one."""
-        if self._source.done_marker is None or why_held(self._stores, self._source, version, now_s=self._now_s) is None:
-            return True
-        self.left["unmarked"] += 1
-        return False
+        source = self._source
+        return source.done_marker is None or why_held(self._stores, source, version, now_s=self._now_s) is None
 
 
 class _Apart:
@@ -253,14 +251,15 @@ class _Cleaning:
         self.scope.leave(page)
         planned: dict[int, str | None] = {}
         done: dict[str, list[CleanFile]] = defaultdict(list)
-        for file in page.files:
-            path = self.scope.path_of(file.version)
-            if path is None:
-                continue
-            if (state := what_was_done(self._env, file)) is not None:
-                done[state].append(file)
-            elif self.scope.is_marked(file.version):
+        inside = [(file, path) for file in page.files if (path := self.scope.path_of(file.version)) is not None]
+        for (file, path), answer in ask_ahead(self._env.stores, inside, self._found, self._asked_about):
+            state = answer()
+            if state is None:
                 planned[file.ids[0]] = None if self._archive is None else uris.child(self._archive, path)
+            elif state == "unmarked":
+                self.scope.left[state] += 1
+            else:
+                done[state].append(file)
         try:
             written = write_down(self._env.ledger, self.fit, planned, who=self._who)
             for file, do in ask_ahead(self._env.stores, written, partial(self._do, planned), _Apart(planned).place):
@@ -268,6 +267,15 @@ class _Cleaning:
         finally:
             finish_cleaning(self._env.ledger, done)
             self._count(done)
+
+    def _found(self, inside: tuple[CleanFile, str]) -> str | None:
+        """Return the state in which a file is already, `unmarked` if it has to wait, or None if there is work to do."""
+        file, _ = inside
+        return what_was_done(self._env, file) or (None if self.scope.is_marked(file.version) else "unmarked")
+
+    def _asked_about(self, inside: tuple[CleanFile, str]) -> str | None:
+        file, _ = inside
+        return None if self._request.source.done_marker is None and file.begun is None else file.version.path
 
     def _do(self, planned: Mapping[int, str | None], file: CleanFile) -> str:
         """Do what was recorded, if the file is the version that was read, and return its new state."""

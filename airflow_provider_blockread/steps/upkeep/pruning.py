@@ -40,9 +40,11 @@ from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.steps.separation import drop_torn_marks
 from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.at_once import answers, remove_all, remove_folders
 
 _SHOWN = 20  # windows that an intent names
 _GENERATION = re.compile(r"g(\d+)")
+_STAGED = tuple(folder("") for folder in (data_folder, quarantine_folder, staging_folder))  # ends of URIs
 _OVER = (*FINISHED, "superseded")  # states of a generation that is no longer read
 
 
@@ -232,7 +234,7 @@ def _sweep(env: Environment, feed: str | None, unreached: _Unreached) -> int:
         swept = []
         for window in windows:
             with unreached.skipping(window):
-                removed += _remove(env, _leftovers(env, window))
+                removed += remove_folders(env.stores, _leftovers(env, window))
                 swept.append(window.id)
         mark_swept(env.ledger, swept)
     return removed
@@ -251,23 +253,15 @@ def _clear_unopened(env: Environment, window: Window) -> int:
 def _prune(env: Environment, window: Window, *, keep_manifest: bool) -> int:
     generations = list_generations(env.ledger, window.id)
     if not keep_manifest:
-        for uri in sorted({as_read_by(window, found).manifest_uri for found in (None, *generations)}):
-            env.stores.remove(uri)  # first: from here on a rebuild of the window is refused
+        # First: from here on a rebuild of the window is refused.
+        remove_all(env.stores, {as_read_by(window, found).manifest_uri for found in (None, *generations)})
     files = drop_detail(env.ledger, window.id, keep_cleanings=keep_manifest)
     if is_pruned(env.ledger, window.id):
         for folder in _folders(window, generations):
-            _remove(env, _generations_in(env, folder, generations) if keep_manifest else [folder])
+            removed = _generations_in(env, folder, generations) if keep_manifest else [folder]
+            remove_folders(env.stores, removed)
     finish_pruning(env.ledger, window.id)
     return files
-
-
-def _remove(env: Environment, folders: Iterable[str]) -> int:
-    """Remove folders, and return how many."""
-    removed = 0
-    for folder in folders:
-        env.stores.remove_folder(folder)
-        removed += 1
-    return removed
 
 
 def _folders(window: Window, generations: list[Generation]) -> list[str]:
@@ -294,7 +288,8 @@ def _leftovers(env: Environment, window: Window) -> Iterator[str]:
     kept = {uris.parent(group.result_uri) for group in groups if group.result_uri}
     for folder in _folders(window, generations):
         for generation in _generations_in(env, folder, generations):
-            for attempt in env.stores.list_folders(generation):
-                staged = (data_folder(attempt), quarantine_folder(attempt), staging_folder(attempt))
-                inner = env.stores.list_folders(attempt) if attempt in kept else [attempt]
-                yield from (uri for uri in inner if attempt not in kept or uri in staged)
+            attempts = env.stores.list_folders(generation)
+            yield from (attempt for attempt in attempts if attempt not in kept)
+            accepted = [attempt for attempt in attempts if attempt in kept]
+            for inner in answers(env.stores, accepted, env.stores.list_folders):
+                yield from (uri for uri in inner if uri.endswith(_STAGED))

@@ -140,6 +140,27 @@ def test_many_files_are_handled_at_once(tmp_path: Path, moto: Store, action: str
         pipe.close()
 
 
+def test_done_markers_are_asked_for_at_once(tmp_path: Path, moto: Store) -> None:
+    """A file without its marker stays."""
+    root = moto.new_root()
+    with running(Slow(moto.port, seconds=0.02)) as proxy:
+        pipe = _landing(tmp_path, moto.behind(root, proxy.port), f"{root}/in")
+        pipe.root = f"{root}/more"
+        for number in range(12):
+            pipe.env.stores.write_bytes_atomic(f"{root}/more/{number}.txt", b"x\n")
+        pipe.run("more")
+        pipe.pass_seconds(10 * 86_400)
+        source = FileSource(pipe.root, done_marker="{name}.done")
+        asked = CleanRequest(feed=pipe.feed, source=source, action="delete", grace=0)
+        proxy.most = 0
+
+        assert clean(pipe.env, asked, who="me").left == {"outside": 2, "unmarked": 12}
+        assert 2 < proxy.most <= REQUESTS
+        pipe.env.stores.write_bytes_atomic(f"{root}/more/7.txt.done", b"")
+        assert clean(pipe.env, asked, who="me").files == 1
+        pipe.close()
+
+
 @pytest.mark.parametrize("store", ["moto"], indirect=True)
 def test_files_are_deleted_unless_they_changed(landing: _Landing) -> None:
     """An overwritten file is not changed."""
