@@ -20,7 +20,7 @@ from airflow_provider_blockread.records.format import PARQUET, codec_of
 from airflow_provider_blockread.records.io.seek_table import FrameSource
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.members.format import MembersFormat
-from airflow_provider_blockread.records.members.index import Index
+from airflow_provider_blockread.records.members.index import LONGEST, Index
 from airflow_provider_blockread.records.members.rows import RowSource
 from airflow_provider_blockread.sinks.archive import read_index
 from airflow_provider_blockread.sinks.names import FILE_PREFIX
@@ -28,7 +28,6 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.stores import Stores
 
 _OPTION = Members(encoding="binary")
-_LARGEST = 2**31  # bytes of a member; no value of a merged file is larger
 
 
 class Member(NamedTuple):
@@ -136,7 +135,7 @@ def _opened(stores: Stores, uri: str) -> Iterator[tuple[ByteSource, Index | None
     codec = codec_of(_OPTION, uri)
     with stores.open_read(uri) as file:
         if codec == PARQUET:
-            yield RowSource(file, name=uri, max_record_bytes=_LARGEST), None
+            yield RowSource(file, name=uri, max_record_bytes=LONGEST), None
         else:
             source = FrameSource(file, name=uri) if codec else ByteSource(file, name=uri)
             yield source, read_index(stores, uri)
@@ -176,7 +175,7 @@ def _content(stores: Stores, uri: str, number: int) -> bytes:
 def _contents(stores: Stores, uri: str) -> Iterator[tuple[Member, bytes]]:
     fmt, merged = MembersFormat(_OPTION), uris.name_of(uri)
     with _opened(stores, uri) as (source, index):
-        for chunk in (fmt if index is None else fmt.with_index(index)).chunks(source, _LARGEST):
+        for chunk in (fmt if index is None else fmt.with_index(index)).chunks(source, LONGEST):
             for number, (file, modified) in enumerate(zip(*(c.to_pylist() for c in chunk.labels.columns), strict=True)):
                 content = chunk.record(number)
                 yield Member(file, modified, merged, chunk.offset + int(chunk.begins[number]), len(content)), content

@@ -16,6 +16,8 @@ from airflow_provider_blockread.records.io.source import ByteSource
 #: Bytes of a frame before compression, about.
 FRAME_BYTES = 2**20
 
+_LONGEST = 2**31  # bytes of a frame before compression: a value, or several of a mebibyte together
+
 _SKIPPABLE, _SEEKABLE = 0x184D2A5E, 0x8F92EAB1  # magic numbers: at the table's start, and at its end
 _PAIR = struct.Struct("<II")  # magic and length of a skippable frame; or both sizes of a frame
 _FOOTER = struct.Struct("<IBI")  # frames, flags, magic
@@ -32,7 +34,8 @@ def read_seek_table(source: ByteSource) -> list[tuple[int, int]]:
     begin = end - count * _PAIR.size
     if magic == _SEEKABLE and begin >= _PAIR.size:
         frames = list(_PAIR.iter_unpack(source.read(begin, end)))
-        if sum(compressed for compressed, _ in frames) + _PAIR.size == begin:
+        whole = sum(compressed for compressed, _ in frames) + _PAIR.size == begin
+        if whole and all(decoded <= _LONGEST for _, decoded in frames):  # what is promised would be allocated
             return frames
     msg = f"{source.name} does not end with its seek table; restore it, or merge its files again"
     raise SourceError(msg, source.name)

@@ -74,15 +74,19 @@ class MembersFormat(BaseFormat):
             RecordError: when one is larger.
             SourceError: when the file is damaged.
         """
-        made = _of_rows(source) if isinstance(source, RowSource) else self._of_archive(source)
-        for chunk in made:
-            long = np.flatnonzero(chunk.ends - chunk.begins > most)
-            if len(long):
-                where = f"that starts at byte {chunk.offset + int(chunk.starts[long[0]])}"
-                raise too_long(source, where, most, self.too_long)
+        if not isinstance(source, RowSource):
+            yield from self._of_archive(source, most)
+            return
+        for chunk in _of_rows(source):
+            self._require_short(source, chunk.starts + chunk.offset, chunk.ends + chunk.offset, most)
             yield chunk
 
-    def _of_archive(self, source: ByteSource) -> Iterator[MemberChunk]:
+    def _require_short(self, source: ByteSource, starts: Offsets, ends: Offsets, most: int) -> None:
+        long = np.flatnonzero(ends - starts > most)
+        if len(long):
+            raise too_long(source, f"that starts at byte {starts[long[0]]}", most, self.too_long)
+
+    def _of_archive(self, source: ByteSource, most: int) -> Iterator[MemberChunk]:
         index = self._index
         if index is None:
             self.walk(source.read(0, 1), final=True)
@@ -92,6 +96,7 @@ class MembersFormat(BaseFormat):
             first = int(index.starts[low])
             high = int(np.searchsorted(index.nexts, first + _CHUNK_BYTES, side="right"))
             high = min(max(high, low + 1), low + _MOST_MEMBERS, count)
+            self._require_short(source, index.starts[low:high], index.ends[low:high], most)  # before they are read
             yield self._chunk(source, index, low, high)
             low = high
         if source.read(index.size, index.size + 1) or source.size != index.size:

@@ -24,6 +24,9 @@ from airflow_provider_blockread.records.model import Offsets
 #: Columns of a member that come with its content.
 LABELS = pa.schema([("_file", pa.string()), ("_modified", pa.timestamp("us", "UTC"))])
 
+#: Bytes of a member at most: no value is as long.
+LONGEST = 2**31
+
 _SCHEMA = pa.schema(
     [*LABELS, ("output", pa.string()), ("offset", pa.int64()), ("length", pa.int64()), ("sha256", pa.binary(32))]
 )
@@ -88,7 +91,7 @@ def parse_index(uri: str, file: BinaryIO) -> Index:
         raise damaged(uri, "its index has gaps")
     starts, lengths = (members.column(name).to_numpy() for name in ("offset", "length"))
     nexts = np.cumsum(lengths + len(separator))
-    if (lengths < 0).any() or (starts != nexts - lengths - len(separator)).any():
+    if (lengths < 0).any() or (lengths > LONGEST).any() or (starts != nexts - lengths - len(separator)).any():
         raise damaged(uri, "its index does not cover it")
     return Index(uri=uri, members=members, starts=starts, ends=starts + lengths, nexts=nexts)
 
