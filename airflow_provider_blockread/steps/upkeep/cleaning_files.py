@@ -14,8 +14,11 @@ from airflow_provider_blockread.ledger.schema.columns import SHORT
 from airflow_provider_blockread.ledger.upkeep.cleaning import CleanFile, write_target
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.cleaned import found_at
+from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.contents import same_content
 from airflow_provider_blockread.storage.versions import is_no_file
+
+_LONGEST = 200  # bytes of a file's name that its other name repeats; most disks allow 255
 
 
 def what_was_done(env: Environment, file: CleanFile) -> str | None:
@@ -109,7 +112,8 @@ def _not_whole(version: FileVersion, target: str) -> SourceError:
 
 def _free_place(env: Environment, file: CleanFile, wanted: str) -> str:
     """Return where the file goes: a free place, or the place to which an interrupted call has already copied it."""
-    own = f"{wanted}.{digest(file.version.path, version_digest(file.version))[:SHORT]}"
+    name = uris.name_of(wanted).encode()[:_LONGEST].decode(errors="ignore")
+    own = uris.child(uris.parent(wanted), f"{name}.{digest(file.version.path, version_digest(file.version))[:SHORT]}")
     begun = {own} if file.begun is None else {own, file.begun[1]}
     for target in (wanted, own):
         if found_at(env, target) is None:

@@ -232,6 +232,22 @@ def test_a_name_that_is_taken_in_the_archive(pipe: Pipe) -> None:
     assert pipe.run(clear_number=1).records == 3
 
 
+def test_a_long_name_that_is_taken_in_the_archive(pipe: Pipe) -> None:
+    """The place beside it has a name that a disk can hold: only the end of the file's own is left out."""
+    name = "\N{EURO SIGN}" * 85
+    pipe.put({name: b"long\n"})
+    pipe.run("long")
+    pipe.pass_seconds(10 * _DAY_S)
+    (pipe.folder / "kept").mkdir()
+    (pipe.folder / "kept" / name).write_bytes(b"other\n")
+
+    assert cleaned(pipe).files == 3
+    (beside,) = (path for path in (pipe.folder / "kept").glob("\N{EURO SIGN}*") if path.name != name)
+    assert (beside.name[:66], beside.read_bytes()) == (name[:66], b"long\n")
+    assert restore_files(pipe.env, get_window(pipe.env.ledger, "long")).files == 1
+    assert there(pipe.source) == [name]
+
+
 def test_a_generation_that_begins_meanwhile(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one sees it: files of a window that has begun to be read again are not cleaned."""
     asked = request(pipe)
