@@ -131,7 +131,7 @@ def test_a_search_that_found_more_says_so(env: Environment, client: TestClient, 
     for number in range(there):
         close_empty_window(env.ledger, FEED, f"hour {number}", owner="me")
 
-    assert client.get("/search?q=hour").text.count("The newest 50; more of a key finds fewer.") == said
+    assert client.get("/search?q=hour").text.count("The newest 50; enter more of the key to narrow the search.") == said
 
 
 def test_a_search_says_what_it_could_not_look_into(env: Environment) -> None:

@@ -107,7 +107,7 @@ def test_files_are_as_the_groups_that_read_them(tmp_path: Path) -> None:
         ref = pipe.plan("k")
         pipe.read(ref, groups=[0, 2])
         text = TestClient(make_app(site_of(pipe.env, Person()))).get(f"/ledgers/main/windows/{ref.window}").text
-    strip = text[text.index('aria-label="The 3 files') :]
+    strip = text[text.index('aria-label="3 files') :]
 
     assert re.findall(r"/(\w): (\w+), 40 B</title>", strip) == [("a", "done"), ("b", "planned"), ("c", "done")]
     assert strip[strip.index("<tbody>") :].count("</span>done") == 2

@@ -89,7 +89,7 @@ def test_a_published_window_shows_its_proof_in_numbers(lake: Lake) -> None:
 def test_the_files_of_a_window_are_a_strip(lake: Lake) -> None:
     """Each file is a segment with its name, size and bad records, and leads to its page."""
     text = lake.client.get(lake.window("first")).text
-    strip = text[text.index('aria-label="The 2 files') :]
+    strip = text[text.index('aria-label="2 files') :]
     labels = [html.unescape(found) for found in re.findall("<title>(.*?)</title>", strip)]
 
     assert [label.rpartition(": ")[2] for label in labels] == ["published, 416 B, 1 bad record", "published, 390 B"]

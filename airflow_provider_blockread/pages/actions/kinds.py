@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airflow_provider_blockread.errors import OptionsError, shell_word
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.window import files_called
 from airflow_provider_blockread.ledger.windows.generations import list_generations
-from airflow_provider_blockread.options.upkeep import FILE_STATUSES, WITHDRAWN_FILES
 from airflow_provider_blockread.pages.site import Again, Tasks, task_of
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
@@ -17,6 +16,12 @@ from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.upkeep.handing_over import Reading, hand_over, propose_reading
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
+
+_STATUSES = {"done": "any result", "bad": "bad records", "quarantined": "bad records in quarantine"}
+_WITHDRAWN = {
+    "pending": "return to the feed, for a later window",
+    "excluded": "are excluded: no later window reads them",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +46,11 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """What a person enters for an action: one of `choices` or, without these, a text."""
+    """What a person enters for an action: one of `choices`, which maps values to labels, or a text if it is empty."""
 
     name: str
     label: str
-    choices: tuple[str, ...] = ()
+    choices: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +110,7 @@ def _read_again(action: str, title: str, what: str, *fields: Field) -> Action:
         why = "No run of Airflow has planned this window" if again is None else asked.tasks.refusal(again)
         if why and not intent.is_empty:
             return Proposal(
-                intent=intent, why=f"{why}: read it from a shell, where Spark is.", command=_command(action, asked)
+                intent=intent, why=f"{why}. In a shell where Spark is available, run:", command=_command(action, asked)
             )
         return Proposal(intent=intent)
 
@@ -134,19 +139,19 @@ def _command(action: str, asked: Asked) -> str:
 ACTIONS = {
     action.name: action
     for action in (
-        _read_again("rebuild", "Rebuild", "Read all of it again, and replace what is published once that is proven"),
+        _read_again("rebuild", "Rebuild", "Read all files again, and replace the output once the new pass is proven"),
         _read_again(
             "reprocess",
             "Reprocess files",
-            "Read some of its files again, as they are now, and replace what is published once that is proven",
-            Field(name="path", label="Files whose path matches"),
-            Field(name="status", label="Of them, those with", choices=FILE_STATUSES),
+            "Read some files again in their newest versions; the window is published once it is proven as a whole",
+            Field(name="path", label="Files (a glob on their paths)"),
+            Field(name="status", label="Only those with", choices=_STATUSES),
         ),
-        _read_again("verify", "Verify", "Read it again and prove it once more, writing nothing"),
+        _read_again("verify", "Verify", "Read all files again and prove them; nothing is written"),
         Action(
             name="exclude",
             title="Leave a file out",
-            what="Of a window that is not published, or of its rebuild",
+            what="The window, or its unfinished rebuild, is read without the file",
             propose=lambda asked: Proposal(
                 intent=propose_excluding(asked.env, asked.window, _path(asked), reason=asked.given["reason"])
             ),
@@ -159,17 +164,17 @@ ACTIONS = {
         Action(
             name="abandon",
             title="Give it up",
-            what="Its files go back to the feed; of a published window, only an unfinished rebuild is given up",
+            what="The files return to the feed; of a published window, only an unfinished rebuild is given up",
             propose=lambda asked: Proposal(intent=propose_abandoning(asked.env, asked.window)),
             perform=lambda asked: abandon(asked.env, asked.window, who=asked.who),
         ),
         Action(
             name="undo",
             title="Remove its output",
-            what="File by file, and give the window up",
+            what="Remove what the window has published, and give the window up",
             propose=lambda asked: Proposal(intent=propose_undoing(asked.env, asked.window, files=asked.given["files"])),
             perform=lambda asked: undo(asked.env, asked.window, files=asked.given["files"], who=asked.who),
-            fields=(Field(name="files", label="Its files are then", choices=tuple(WITHDRAWN_FILES)),),
+            fields=(Field(name="files", label="Source files", choices=_WITHDRAWN),),
         ),
     )
 }

@@ -15,7 +15,7 @@ from airflow_provider_blockread.pages.display.proofs import is_being_scanned
 
 _GOES_ON = {
     "planning": "The plan lists the source and freezes the files that the window will read.",
-    "waiting": "Nobody is at work now; the next task of its run continues.",
+    "waiting": "No task is working on it now; the next task of its run continues.",
     "reading": "Spark reads the groups; then the window is proven and published.",
     "proving": "What was read is compared with the plan; nothing is published before they agree.",
     "publishing": "It is proven, and its output is being published.",
@@ -122,7 +122,7 @@ def _given_up(row: WindowRow) -> list[NextAction]:
         return []
     name = shell_word(row.window.id)
     if row.generation.state == "publishing":  # half of the output may be there
-        effect = "Remove what is published of it; the files return to the feed, or are excluded from it."
+        effect = "Remove what is published; the source files return to the feed or are not read again, as you choose."
         undo = f"blockread windows undo {name} --files pending"
         return [NextAction(title="Remove its output", effect=effect, command=undo, action="undo")]
     fate = "what is published stays" if row.shown else "its files return to the feed, and nothing of it is published"
@@ -136,7 +136,7 @@ def _withdrawn(row: WindowRow, withdrawal: Withdrawal | None, *, goes_back: bool
         effect = f"{withdrawal.who} gave the window up, and the command has not ended."
         return [NextAction(title="Finish it", effect=effect, command=f"{undo} {shell_word(withdrawal.files)}")]
     if withdrawal is not None and withdrawal.files == "excluded" and goes_back:
-        effect = "They are excluded now; a later window of the feed reads them then."
+        effect = "Its files are excluded now; afterwards, a later window of the feed reads them."
         return [NextAction(title="Give its files back", effect=effect, command=f"{undo} pending")]
     return []
 
@@ -145,9 +145,9 @@ def _published(row: WindowRow, detail: WindowDetail, *, goes_back: bool) -> list
     window, outs = row.window, plural(detail.published.files, "output file")
     name = shell_word(window.id)
     read = f"{plural(window.files - row.excluded, 'file')} ({format_bytes(row.bytes)})"
-    fate, files = "are excluded from the feed", "excluded"
+    fate, files = "are not read again", "excluded"
     if goes_back:
-        fate, files = "return to the feed, or are excluded from it", "pending"
+        fate, files = "return to the feed, or are not read again, as you choose", "pending"
     return [
         NextAction(
             title="Rebuild",
@@ -157,8 +157,8 @@ def _published(row: WindowRow, detail: WindowDetail, *, goes_back: bool) -> list
         ),
         NextAction(
             title="Reprocess files",
-            effect="Read some of its files again, as they are now, with the others of their groups, and replace their"
-            " output.",
+            effect="Read some of its files again, in their newest versions and with the others of their groups, and"
+            " replace their output.",
             command=f"blockread reprocess --window {name} --path ...",
             action="reprocess",
         ),
@@ -170,7 +170,7 @@ def _published(row: WindowRow, detail: WindowDetail, *, goes_back: bool) -> list
         ),
         NextAction(
             title="Remove its output",
-            effect=f"Remove {outs} from the output; the files {fate}.",
+            effect=f"Remove {outs}; the source files {fate}.",
             command=f"blockread windows undo {name} --files {files}",
             action="undo",
         ),

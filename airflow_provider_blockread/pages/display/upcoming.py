@@ -33,5 +33,5 @@ def next_window(feed: FeedSums, runs: Mapping[str, datetime | None]) -> NextWind
         names = ", ".join(sorted(feed.dags))
         return NextWindow(at=None, why=f"DAG {names} is paused" if len(feed.dags) == 1 else f"DAGs {names} are paused")
     if feed.pace is not None and feed.last_planned_at is not None:
-        return NextWindow(at=feed.last_planned_at + feed.pace, why="by the pace of earlier windows")
+        return NextWindow(at=feed.last_planned_at + feed.pace, why="estimated from earlier windows")
     return None

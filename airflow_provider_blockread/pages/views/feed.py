@@ -71,10 +71,10 @@ _ASKED = ("show", "state", "text", "day", "bad", "rebuilt", "before", "time", "p
 #: What the lower part of the page lists.
 TABS = {
     "windows": "Windows",
-    "waiting": "Files that wait",
+    "waiting": "Waiting files",
     "late": "Late files",
     "left": "Left out",
-    "excluded": "Excluded by hand or policy",
+    "excluded": "Excluded files",
 }
 
 

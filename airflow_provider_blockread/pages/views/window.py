@@ -157,7 +157,7 @@ def _moving(visit: Visit, row: WindowRow, withdrawn_at: datetime | None = None) 
     paces = [pace_of(one, now) for one in viewed_groups(ledger, row)]
     first = {"failed": 0, "stalled": 0, "reading": 1, "waiting": 2}
     listed = sorted(paces, key=lambda one: (first.get(one.state, 3), one.group.ref.group))[:_GROUPS]
-    name = f"The groups of generation {generation.number if generation else 1}, as wide as their bytes"
+    name = f"Groups of generation {generation.number if generation else 1}; widths show bytes"
     return {
         "now": now,
         "moving": row.is_current and row.state in MOVING,
@@ -194,7 +194,7 @@ def _tape(visit: Visit, row: WindowRow, generation: int, state_of: Callable[[int
                 tick=piece.bad_records > 0,
             )
         )
-    return strip(segments, f"The {window.files:,} files, as wide as their bytes") if segments else None
+    return strip(segments, f"{window.files:,} files; widths show bytes") if segments else None
 
 
 def _state_of_files(visit: Visit, row: WindowRow, failed: Collection[int]) -> Callable[[int, int, str], str]:

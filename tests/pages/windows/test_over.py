@@ -115,7 +115,7 @@ def test_a_pruned_window_offers_what_works(lake: Lake) -> None:
     assert offered(lake, page) == {"undo"}
     assert "Its detail was pruned just now, and its plan with it: it cannot be read again." in text
     assert f"blockread windows undo {_window(lake)} --files excluded" in text
-    assert "the files are excluded from the feed" in text
+    assert "the source files are not read again" in text
     assert "Read 2 files" not in text
     assert "to come" not in text
     assert "yet" not in text
