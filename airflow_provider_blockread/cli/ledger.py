@@ -24,7 +24,7 @@ from airflow_provider_blockread.options.parsing.sizes import format_bytes, plura
 
 @click.group()
 def db() -> None:
-    """The ledger's schema."""
+    """Create, upgrade or copy the ledger."""
 
 
 @db.command()
@@ -47,13 +47,13 @@ def copy(target: str, state: str | None) -> None:
 
 @click.group()
 def files() -> None:
-    """The files of feeds."""
+    """List the files that feeds know, or the new files of a source."""
 
 
 @files.command("list")
 @click.argument("feed", callback=ledger_text)
 @click.option("--file-state", type=click.Choice(FILE_STATES), help="Only files in this state.")
-@click.option("--limit", default=100, show_default=True, type=COUNT)
+@click.option("--limit", default=100, show_default=True, type=COUNT, help="The most files to list.")
 @state_option
 @json_option
 def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, as_json: bool) -> None:

@@ -42,7 +42,7 @@ class Member(NamedTuple):
 
 @click.group()
 def members() -> None:
-    """List the files in merged ones, and write them out again."""
+    """List, print or extract the files that merged files hold."""
 
 
 @members.command("list")

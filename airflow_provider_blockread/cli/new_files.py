@@ -32,7 +32,7 @@ class NewFilesOptions(Sourcing, Selecting):
 @state_option
 @json_option
 def new_files(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
-    """Show the files of SOURCE that are in no window of the feed. Writes nothing, and reads no file."""
+    """Show the files of SOURCE that are in no window of the feed. Opens no file and changes nothing."""
     given = NewFilesOptions(**options)
     env = open_environment(given.state, quiet=given.as_json)
     query = NewFilesQuery(

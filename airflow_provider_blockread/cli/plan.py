@@ -22,7 +22,7 @@ from airflow_provider_blockread.steps.plan.preview import FileSample, Preview, p
 @click.command()
 @pipeline_options
 def plan(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
-    """Explain what the next window of SOURCE would read, and why. Reads no file and plans nothing."""
+    """Show what the next window of SOURCE would read, and why. Opens no file and changes nothing."""
     pipeline = Pipeline(**options)
     env = open_environment(pipeline.state, create=True)
     with printing_aside():

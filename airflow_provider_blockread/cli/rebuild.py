@@ -13,7 +13,7 @@ from airflow_provider_blockread.cli.options.shared import (
     open_environment,
     option_group,
     owner,
-    window_feed_option,
+    range_feed_option,
 )
 from airflow_provider_blockread.cli.options.spark import OnSpark, spark_options
 from airflow_provider_blockread.cli.run import JOB
@@ -111,7 +111,7 @@ range_options = option_group(
     click.option("--from", "first_key", metavar="KEY", help="Windows from this key on, in lexical order."),
     click.option("--until", metavar="TIME", callback=_time, help="Windows planned before this time (UTC)."),
     click.option("--since", metavar="TIME", callback=_time, help="Windows planned at this time (UTC) or later."),
-    window_feed_option,
+    range_feed_option,
     confirmed_options,
 )
 
@@ -136,7 +136,7 @@ def rebuild_windows(**options: Any) -> None:  # noqa: ANN401 - click passes ever
     default="done",
     show_default=True,
     type=click.Choice(FILE_STATUSES),
-    help="Any file that was read, only files with bad records, or only those with bad records in quarantine.",
+    help="done: any file; bad: files with bad records; quarantined: files with bad records in quarantine.",
 )
 @range_options
 def reprocess(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
@@ -144,6 +144,7 @@ def reprocess(**options: Any) -> None:  # noqa: ANN401 - click passes every opti
 
     Where a file has changed since, its newer version is read instead, after it was listed for confirmation.
     A window's other groups keep their published files. Each window is proven as a whole before anything is replaced.
+    With --window, it also finishes a window that is not published yet.
     """
     given = ReprocessOptions(**options)
     given.run(files=FileChoice(path=given.path, status=given.status))

@@ -80,7 +80,7 @@ class RunOptions(Pipeline, ReadOptions, WindowRun):
 )
 @click.option("--until-empty", is_flag=True, help="Continue with further windows until there are no new files.")
 def run(**options: Any) -> None:  # noqa: ANN401 - click passes every option by name
-    """Read the new files at SOURCE into a directory, each record exactly once."""
+    """Read the new files at SOURCE into a directory or table, each record exactly once."""
     chosen = RunOptions(**options)
     chosen.run(lambda env: chosen.request(env, chosen), until_empty=chosen.until_empty)
 

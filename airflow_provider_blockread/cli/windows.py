@@ -60,12 +60,12 @@ _PROVEN = {"proven", "publishing", *FINISHED}  # states of a generation whose su
 
 @click.group()
 def windows() -> None:
-    """Windows: the units that runs read, prove and publish."""
+    """List, show, verify, rebuild or give up windows: what runs read, prove and publish as one."""
 
 
 @windows.command("list")
 @any_feed_option
-@click.option("--limit", default=50, show_default=True, type=COUNT)
+@click.option("--limit", default=50, show_default=True, type=COUNT, help="The most windows to list.")
 @state_option
 @json_option
 def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
@@ -155,7 +155,7 @@ def verify(
     as_json: bool,
     **options: Any,  # noqa: ANN401 - those of `OnSpark`
 ) -> None:
-    """Read published WINDOW again and prove it, without writing output; look for the files that it published."""
+    """Read published WINDOW again and prove it, and check that its published files exist; writes nothing."""
     on_spark = OnSpark(**options)
     on_spark.check_spark()
     env = open_environment(state)

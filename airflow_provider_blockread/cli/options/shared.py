@@ -93,15 +93,17 @@ def feed_option(text: str) -> Callable[[C], C]:
 name_option = feed_option("Name of the feed. Default: the URI of SOURCE, if there is only one.")
 #: The feed of windows.
 any_feed_option = feed_option("Only windows of this feed.")
+#: The feed of windows in a range, or of one WINDOW.
+range_feed_option = feed_option("The feed of the range, or of WINDOW if several feeds have its key.")
 #: The feed of a WINDOW.
-window_feed_option = feed_option("The feed, where the key is not unique.")
+window_feed_option = feed_option("The feed, if several have a window with this key.")
 state_option = click.option(
     "--state",
     envvar="BLOCKREAD_STATE",
     metavar="URL",
     callback=not_blank,
     help="The ledger, such as sqlite:////folder/file.db or postgresql://user@host/database."
-    " Default: blockread.db in AIRFLOW_HOME. noop:// keeps nothing.",
+    " Default: the variable BLOCKREAD_STATE, or blockread.db in AIRFLOW_HOME. noop:// keeps nothing.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
