@@ -31,8 +31,6 @@ class Directory:
         kind: `output`, or `quarantine`.
     """
 
-    in_place = False
-
     def __init__(self, stores: Stores, option: Sink, kind: str = "output") -> None:
         self._stores = stores
         self._suffix = option.suffix

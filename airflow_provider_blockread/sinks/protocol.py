@@ -150,7 +150,6 @@ class RecordSink(Protocol):
 
     uri: str  # of the directory or table
     kind: str  # output | quarantine
-    in_place: bool  # tasks write where readers look, in files that no commit names yet
 
     def prepare(self, schema: pa.Schema | None, staging: str) -> Target:
         """Create or check the place before anything is read for it, and return where tasks write.

@@ -48,7 +48,7 @@ _OWN_SINK = Demands(
     what="sink",
     base="sinks.Directory",
     page="docs/how_to/own_sink.md",
-    values={"uri": str, "kind": str, "in_place": bool},
+    values={"uri": str, "kind": str},
     methods=("prepare", "writer", "placed", "count", "steps", "state", "apply", "undo", "sweep", "is_empty"),
 )
 

@@ -79,6 +79,11 @@ class Bench:
         """Whether one commit publishes all files of a window."""
         return self.case.table is not None
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether tasks write where readers look, in files that no commit names yet."""
+        return self.is_table and self.case.in_folder
+
     def marker_of(self, window: str = "ab12", generation: int = 1, change: Change = Change.PUBLISH) -> Marker:
         """Return the marker of a change."""
         number = Marker.number_of(generation, change)

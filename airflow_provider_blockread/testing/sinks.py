@@ -103,7 +103,7 @@ class SinkBehaviour(_OfCase):
     def test_a_crash_between_a_step_and_its_record_is_repaired_by_repeating(self, bench: Bench) -> None:
         """A file whose source is gone because the file is already published counts as published."""
         files = bench.publish("x", "y")
-        for file in files if not bench.sink.in_place else ():
+        for file in files if not bench.is_in_place else ():
             bench.stores.remove(file.uri)
         steps = bench.steps(files)
         bench.apply(steps)
@@ -208,7 +208,7 @@ class SinkBehaviour(_OfCase):
 
     def test_a_sweep_removes_unlisted_files_of_its_window_only(self, bench: Bench) -> None:
         """Of the window, only listed files stay; other windows and foreign files are not touched."""
-        if bench.sink.in_place:
+        if bench.is_in_place:
             bench.stage("of a dead task")
         else:
             bench.publish("of a dead publisher")
@@ -220,7 +220,7 @@ class SinkBehaviour(_OfCase):
         keep = [bench.sink.placed(file).uri for file in new]
         removed = bench.sink.sweep("ab12", keep)
 
-        stray = 1 if bench.sink.in_place else 2
+        stray = 1 if bench.is_in_place else 2
         assert len(removed) == (stray if bench.case.in_folder else 0)  # else a commit has removed the rows already
         assert bench.values() == ["new", "new", "other", "other"]
         assert bench.stores.exists(f"{folder}/_SUCCESS")

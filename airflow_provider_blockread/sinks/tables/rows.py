@@ -22,7 +22,6 @@ from airflow_provider_blockread.storage.at_once import remove_all
 class RowTable(Table):
     """A sink for rows in a database; files are staged in the work area, and removed once their rows are published."""
 
-    in_place = False
     own_columns = (WINDOW,)
     _misfit = staticmethod(misfit)
 

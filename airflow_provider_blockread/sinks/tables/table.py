@@ -59,7 +59,6 @@ class Table:
     """
 
     kind = "output"
-    in_place = True
     own_columns: tuple[str, ...] = ()  # names of columns that the commit fills
     _misfit = staticmethod(misfit)
 
