@@ -15,6 +15,8 @@ from itertools import pairwise
 from airflow_provider_blockread.errors import OptionsError
 
 _PART = re.compile(r"\*\*+|\*|\?|\[!?+(?:\][^\]]*|[^\]]+)\]|.", re.DOTALL)
+#: What has a meaning in globs of others, who would take or leave out other files by it, or none.
+_ELSEWHERE = re.compile(r"(\{[^{}\]]*,[^{}]*\})|\[\^")
 _FOLDERS = "(?:[^/]+/)*"
 _WILD = {"*": "[^/]*", "**": ".*"}
 
@@ -65,6 +67,19 @@ def compile_glob(pattern: str) -> Glob:
     except re.error as error:
         msg = f"{pattern!r} is not a pattern: {error}; write ranges from low to high, as in [a-z]"
         raise OptionsError(msg) from error
+
+
+def refuse_others(pattern: str) -> None:
+    """Refuse a glob whose meaning Spark and shells see in `{a,b}` or `[^a]`.
+
+    Raises:
+        OptionsError: if it contains one of them.
+    """
+    found = _ELSEWHERE.search(pattern)
+    if found is not None:
+        what, instead = ("braces", "a pattern for each, or [{]") if found[1] else ("[^...]", "[!...]")
+        msg = f"{pattern!r} is not a pattern: globs here have no {what}; write {instead}"
+        raise OptionsError(msg)
 
 
 def any_of(regexes: Sequence[str]) -> re.Pattern[str] | None:

@@ -42,16 +42,9 @@ STORAGE_SIDE: list[Entry] = [
         "access denied",
         f"{STORES}::test_a_store_that_refused_is_read_once_it_does_not",
     ),
-    Remedy(
-        "storage/listing/globs.py",
-        "*.csv or **/*.json",
-        _FOUND,
-    ),
-    Remedy(
-        "storage/listing/globs.py",
-        "from low to high",
-        _FOUND,
-    ),
+    Remedy("storage/listing/globs.py", "*.csv or **/*.json", _FOUND),
+    Remedy("storage/listing/globs.py", "from low to high", _FOUND),
+    Remedy("storage/listing/globs.py", "globs here have no", _FOUND),
     Remedy(
         "storage/listing/held_back.py",
         "use a done_marker",

@@ -122,3 +122,20 @@ def test_what_is_no_glob_is_refused(pattern: str) -> None:
     """A blank pattern or a backward range is an error, not a pattern that matches nothing."""
     with pytest.raises(OptionsError):
         NameRules(FileSource("/", pattern=pattern))
+
+
+@pytest.mark.parametrize("option", ["pattern", "exclude"])
+@pytest.mark.parametrize("glob", ["*.{csv,json}", "{2025,2026}/**", "in/[^_]*.csv"])
+def test_what_only_other_globs_mean_is_refused(option: str, glob: str) -> None:
+    """Taken literally, it would take no file, exclude none, or take just those that it is meant to leave out."""
+    with pytest.raises(OptionsError, match=r"globs here have no .*; write "):
+        NameRules(FileSource("/", **{option: glob}))
+
+
+def test_a_brace_and_a_caret_in_a_name_are_taken_literally() -> None:
+    """As they are where no other glob has a meaning for them, and a brace also in brackets."""
+    rules = NameRules(FileSource("/", pattern=["{a}^*", "[{]a,b}"]))
+
+    assert rules.matches("{a}^b")
+    assert rules.matches("{a,b}")
+    assert not rules.matches("a")
