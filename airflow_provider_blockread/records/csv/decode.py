@@ -233,9 +233,10 @@ class CsvDecoder:
         else:
             array, misfits = typed(values, field.type, valid=rows.valid, expect_misfits=place in self._as_bytes)
             self._as_bytes |= {place: pa.binary()} if len(misfits) else {}
+            wanted = "UTF-8" if pa.types.is_string(field.type) else f"of type {field.type}"
             for index, value in zip(rows.indices[misfits], values.take(pa.array(misfits)).to_pylist(), strict=True):
                 shown = value[:_SHOWN].decode("utf-8", "backslashreplace")
-                reasons.setdefault(int(index), f"column {field.name!r} is not of type {field.type}: {shown!r}")
+                reasons.setdefault(int(index), f"column {field.name!r} is not {wanted}: {shown!r}")
         if not field.nullable and array.null_count:
             for index in rows.indices[np.asarray(array.is_null())].tolist():
                 reasons.setdefault(index, f"column {field.name!r} is null, but the schema says not null")

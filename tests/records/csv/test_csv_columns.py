@@ -40,7 +40,7 @@ SCHEMA = "id long, v double, s string, ok boolean, at timestamp, on date, d deci
         ("1,1,a,1,,,1000.5", "column 'd' is not of type decimal128(5, 2): '1000.5'"),
         ("9223372036854775808,1,a,1,,,", "column 'id' is not of type int64: '9223372036854775808'"),
         ("z" * 100_000 + ",1,a,1,,,", "column 'id' is not of type int64: 'zzzzzz"),
-        ("1,1,\udcff,1,,,", "column 's' is not of type string: '\\\\xff'"),
+        ("1,1,\udcff,1,,,", "column 's' is not UTF-8: '\\\\xff'"),
         ("1,\udcff,,1,,,", "column 'v' is not of type double"),
         ("1,1,a\0,1,,,", "holds a NUL byte at byte 5 of the record; if the file is UTF-16, set encoding='utf-16'"),
     ],
