@@ -46,8 +46,8 @@ _POLL_S = 0.5
 class RemoteSpark:
     """A `Submitter` whose jobs share a session of a Spark Connect server, opened at the first job.
 
-    The session's id is derived from the first job, so that `end_session` can end it from any process. Each job runs in
-    its own thread, so that a kill ends within seconds even if a call to the server hangs.
+    The session's id is derived from the job that opened it, so that `end_session` can end it from any process. Each job
+    runs in its own thread, so that a kill ends within seconds even if a call to the server hangs.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class RemoteSpark:
         from airflow_provider_blockread.storage.stores import Stores  # noqa: PLC0415
 
         try:
-            engine = None if self._cancelled else self._engine or self._open(submission, name)
+            engine = None if self._cancelled else self._opened_before() or self._open(submission, name)
             if engine is None or self._cancelled:
                 return
             engine.tag = name
@@ -132,6 +132,17 @@ class RemoteSpark:
         finally:
             if self._cancelled:
                 self._release()  # a kill came before the session was opened
+
+    def _opened_before(self) -> ConnectEngine | None:
+        """Return the engine of the previous job, unless its session has ended, as a server ends those that are idle."""
+        if self._engine is not None:
+            try:
+                self._engine.connected.conf.get("spark.app.id", "")
+            except Exception as error:
+                if not is_lost(error):
+                    raise
+                self._release()
+        return self._engine
 
     def _open(self, submission: Submission, name: str) -> ConnectEngine:
         from airflow_provider_blockread.spark.bundle import write_bundle  # noqa: PLC0415 - takes long to import
@@ -158,7 +169,7 @@ class RemoteSpark:
     def _make_importable(self) -> None:
         """Make the job's modules importable in this process, which is the driver, as spark-submit does for drivers."""
         modules = self._folder / "modules"
-        modules.mkdir()
+        modules.mkdir(exist_ok=True)
         for file in self._job.py_files:
             if file.endswith(".py"):
                 shutil.copy(file, modules)

@@ -15,7 +15,7 @@ from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import DataFrameFunction, SparkJob
 from airflow_provider_blockread.spark.engines import connect
 from airflow_provider_blockread.spark.engines.session import session_id
-from airflow_provider_blockread.spark.remote import ConnectSubmitter
+from airflow_provider_blockread.spark.remote import ConnectSubmitter, end_session
 from tests.pipeline.make import Pipe
 from tests.spark.engines.engine_tasks import divides, doubled, one_block
 from tests.spark.engines.modules import MODULES
@@ -78,6 +78,17 @@ def test_a_session_of_several_groups(pipe: Pipe, server: ConnectServer, sent: Co
     tags = Counter(tag for event in server.happened("OperationStarted", session) for tag in event["sparkSessionTags"])
     assert sorted(tags) == names
     assert sent == SENT
+
+
+def test_a_session_that_ended_between_two_groups(pipe: Pipe, server: ConnectServer) -> None:
+    """As one that was idle for longer than the server keeps it: the next group gets another one."""
+    ref = plan(pipe)
+    pipe.read(ref, groups=[0])
+    end_session(server.server, f"blockread-{ref.window}-g1-0-e1", secret=pipe.env.window_secret(ref.window))
+    pipe.read(ref, groups=[1])
+    pipe.commit(ref)
+
+    assert pipe.values() == ["one", "two"]
 
 
 @pytest.mark.parametrize("own", ["7", None])
