@@ -32,7 +32,8 @@ _REMEDIES = {
     r"already exists": f"other tables there have the same names: give the ledger {_ROOM}",
     r"^25006": "it is read-only: name the primary server, or allow its user to write, then retry",
     r"^42501.*for schema": "let its user in (`GRANT USAGE, CREATE ON SCHEMA ... TO ...`), then retry",
-    r"^42501": "let its user write to all tables of the ledger, then retry",
+    r"^42501": "let its user write to all tables of the ledger, and use its sequences (`GRANT USAGE ON ALL SEQUENCES IN"
+    " SCHEMA ... TO ...`), then retry",
     r"^3F000": "create the schema that its user's search_path names (`CREATE SCHEMA ...`), then retry",
     r'database ".*" does not exist': "create it (`CREATE DATABASE ...`), then run `blockread db upgrade --state URL`",
     r'role ".*" does not exist': "create its user (`CREATE ROLE ... LOGIN`), or name another, then retry",

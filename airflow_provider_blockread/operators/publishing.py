@@ -158,6 +158,6 @@ def _uri_of(place: str) -> str:
     try:
         uri = Asset(uri=f"file://{literal}" if place.startswith("/") else literal).uri
     except ValueError as error:
-        msg = f"{place}: Airflow makes no asset for this output ({error}); choose another place"
+        msg = f"{place}: Airflow cannot make an asset of this output ({error}); choose another place"
         raise OptionsError(msg) from error
     return uri.rstrip("/") if urlsplit(uri).path.strip("/") else uri

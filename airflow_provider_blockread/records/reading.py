@@ -82,7 +82,7 @@ def _require_text(source: ByteSource, encoding: str) -> None:
     foreign = foreign_name(source.name) or foreign_head(head) or twice
     if foreign is not None:
         msg = (
-            f"{source.name} is {foreign} data, and no text; keep such files out of the feed (FileSource(exclude=...),"
+            f"{source.name} is {foreign} data, not text; keep such files out of the feed (FileSource(exclude=...),"
             " and `blockread windows exclude` for this one), or set compression='none' to read it as it is"
         )
         raise SourceError(msg, source.name)

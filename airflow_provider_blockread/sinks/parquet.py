@@ -141,5 +141,5 @@ def intact(uri: str) -> Iterator[None]:
         msg = f"{uri} cannot be opened; clear the group that wrote it"
         raise ProofError(msg) from error
     except (pa.ArrowException, OSError) as error:
-        msg = f"{uri} is truncated or no Parquet file; clear the group that wrote it"
+        msg = f"{uri} is truncated or not a Parquet file; clear the group that wrote it"
         raise ProofError(msg) from error

@@ -46,7 +46,7 @@ def folder_of(output: OutputFile, option: ColumnarSink) -> str:
     """
     names = [partition.name for partition in option.partitions]
     if set(output.partition) != set(names):
-        msg = f"{output.uri} is of no partition by {', '.join(option.partition_by)}; clear the group that lists it"
+        msg = f"{output.uri} is in no partition by {', '.join(option.partition_by)}; clear the group that lists it"
         raise ExchangeError(msg)
     return "".join(f"{_folder(name, output.partition[name])}/" for name in names)
 
@@ -179,7 +179,7 @@ def _shown(partition: Partition, value: pa.Scalar, row: int) -> str | None:
         text = _text(partition, value.as_py(), row)
     except OverflowError as error:
         msg = (
-            f"column {partition.column!r} holds a time outside of the years 1 to 9999, which no partition is named by;"
+            f"column {partition.column!r} holds a time outside of the years 1 to 9999, which cannot name a partition;"
             " replace it in a function"
         )
         raise RowError(msg, row) from error

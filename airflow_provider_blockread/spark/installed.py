@@ -39,7 +39,7 @@ def require_pyspark(environment: Mapping[str, str]) -> None:
         file = Path(str(installed.locate_file(name)))
         if not file.is_file() or file.stat().st_size != int(size):
             msg = (
-                f"{name} is not that of pyspark {installed.version}: pyspark-client holds the same files; run"
+                f"{name} does not belong to pyspark {installed.version}: pyspark-client holds the same files; run"
                 " `pip uninstall -y pyspark-client`, then"
                 f" `pip install --force-reinstall --no-deps pyspark=={installed.version}`"
             )

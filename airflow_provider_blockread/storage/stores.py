@@ -257,7 +257,7 @@ class Stores:
             try:
                 store.place(path, place)
             except FileExistsError as error:
-                msg = f"{target}: something has this name already, and stays; move it away, then repeat"
+                msg = f"{target}: a file of this name is there and is not overwritten; move it away, then repeat"
                 raise SourceError(msg, target) from error
 
     def are_one(self, left: str, right: str) -> bool:

@@ -153,7 +153,7 @@ def test_a_watch_whose_ledger_forgets(landing: Path, land: Callable[..., None], 
     query = NewFilesQuery(feed="feed", source=FileSource(str(landing)))
     body = f'{{"eventType": "x", "data": {{"url": "file://{landing}/a.log"}}}}'
     noop = noop_ledger(tmp_path, "run")
-    with pytest.raises(BlockReadError, match="give it and its pipeline one, not noop"):
+    with pytest.raises(BlockReadError, match="another for it and its pipeline"):
         record_hints(Environment(ledger=noop, stores=Stores(), observer=LogObserver(print)), query, [body])
     noop.close()
     ledger = open_ledger(f"sqlite:///{tmp_path}/ledger.db")

@@ -53,12 +53,12 @@ def test_a_harmed_parquet_file_is_named(merged: Path, tmp_path: Path, harm: str)
     back = Pipe(tmp_path / "back", ReadHere(), record_format=Members(encoding="binary"))
     back.put({"m.parquet": merged.read_bytes()})
 
-    back.fails(SourceError, rf"{back.uri('m.parquet')} is damaged, or no merged file: .*; restore it")
+    back.fails(SourceError, rf"{back.uri('m.parquet')} is damaged, or not a merged file: .*; restore it")
     for command in (["list"], ["extract", "--to", str(tmp_path / "to")], ["cat"]):
         name = ["a"] if command == ["cat"] else []
         error = CliRunner().invoke(blockread, ["members", *command, str(merged), *name]).exception
         assert isinstance(error, SourceError)
-        assert f"file://{merged} is damaged, or no merged file: " in str(error)
+        assert f"file://{merged} is damaged, or not a merged file: " in str(error)
     assert not (tmp_path / "to").exists()
 
 

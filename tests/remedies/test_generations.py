@@ -100,7 +100,7 @@ def test_a_verification_of_what_was_begun(two: Pipe, desk: Desk, remedy: str, *,
         two.run()
     two.plan(clear_number=1)
     message = desk.refused("windows", "verify", "w")
-    assert "not published; repeat what began it, or give it up" in message
+    assert "not published; repeat the command or clear the run that began it, or give it up" in message
     if remedy == "repeat":
         two.run(clear_number=1)
     else:

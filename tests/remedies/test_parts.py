@@ -24,7 +24,7 @@ def test_the_window_of_the_part_before_comes_first(here: Pipe, desk: Desk) -> No
     _limited(here)
     first, second = here.plan("1"), here.plan("2")
     here.read(second)
-    with pytest.raises(ConflictError, match=rf"before is in window {first.window}.*take that one to its end first"):
+    with pytest.raises(ConflictError, match=rf"before is in window {first.window}.*let that one be published first"):
         here.commit(second)
     here.read(first)
     here.commit(first)

@@ -47,7 +47,7 @@ def test_files_of_another_package_are_refused(site: Path, harm: str) -> None:
     with pytest.raises(OptionsError) as refused:
         require_pyspark({})
 
-    assert str(refused.value).startswith("pyspark/version.py is not that of pyspark 4.3.0: ")
+    assert str(refused.value).startswith("pyspark/version.py does not belong to pyspark 4.3.0: ")
     assert re.findall(r"`([^`]+)`", str(refused.value)) == [
         "pip uninstall -y pyspark-client",
         "pip install --force-reinstall --no-deps pyspark==4.3.0",

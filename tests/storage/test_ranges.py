@@ -130,7 +130,7 @@ def test_a_web_server_without_ranges_is_refused(without_ranges: str, tmp_path: P
     version = stores.stat(f"{without_ranges}/x")
     with open_version(stores, version, Bounds()) as file:
         source = ByteSource(file, size=version.size, name=version.path)
-        with pytest.raises(SourceError, match="gives no ranges"):
+        with pytest.raises(SourceError, match="serves no ranges"):
             source.read(100, 200)
 
 

@@ -268,6 +268,6 @@ def test_a_file_is_placed_over_no_other(tmp_path: Path, landing: tuple[str, Stor
         for root, stores, folder in (landing, (plain, of_plain, tmp_path)):
             for name in ("a", "b"):
                 (folder / name).write_text(name)
-            with pytest.raises(SourceError, match="/b: something has this name already, and stays"):
+            with pytest.raises(SourceError, match="/b: a file of this name is there and is not overwritten"):
                 stores.place(f"{root}/a", f"{root}/b")
             assert {file.name: file.read_text() for file in folder.iterdir()} == {"a": "a", "b": "b"}

@@ -44,6 +44,6 @@ def _made(events: StorageEvents, connection: Connection | None) -> HintQueue:
     try:
         make = getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        msg = f"hints: there is no {events.queue_class!r} ({error}); name a class by its import path"
+        msg = f"queue: there is no {events.queue_class!r} ({error}); name a class by its import path"
         raise OptionsError(msg) from error
     return cast("HintQueue", make(events.queue, connection))

@@ -45,7 +45,7 @@ class AzureQueue:
             from azure.storage.queue import QueueClient  # noqa: PLC0415 - an extra
         except ImportError as error:
             msg = (
-                f"hints: {url} needs azure-storage-queue; install it with"
+                f"queue: {url} needs azure-storage-queue; install it with"
                 " `pip install 'airflow-provider-blockread[azure]'`"
             )
             raise OptionsError(msg) from error
@@ -62,7 +62,7 @@ class AzureQueue:
             )
         except (KeyError, TypeError, ValueError):  # whose text may quote a secret
             msg = (
-                f"hints: {url} cannot be opened; write it as https://ACCOUNT.queue.core.windows.net/QUEUE, and give"
+                f"queue: {url} cannot be opened; write it as https://ACCOUNT.queue.core.windows.net/QUEUE, and give"
                 " the connection a key, a SAS, a connection string or a principal of that account"
             )
             raise OptionsError(msg) from None
@@ -129,7 +129,7 @@ def _credential(
 def _options(connection: Connection | None) -> Mapping[str, Any]:
     if connection is None:
         return {}
-    require_type(connection, ("adls", "azure_data_lake", "generic", "wasb"), "hints: ", "cannot open a queue of Azure")
+    require_type(connection, ("adls", "azure_data_lake", "generic", "wasb"), "queue: ", "cannot open a queue of Azure")
     options = storage_options(connection)
     text = options.get("connection_string")
     if not isinstance(text, str):

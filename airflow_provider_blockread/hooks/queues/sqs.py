@@ -34,7 +34,7 @@ class SqsQueue:
 
     def __init__(self, url: str, connection: Connection | None) -> None:
         if connection is not None:
-            require_type(connection, ("aws", "s3"), "hints: ", "cannot open a queue of Amazon")
+            require_type(connection, ("aws", "s3"), "queue: ", "cannot open a queue of Amazon")
         self._url, self._connection = url, connection
         self._client, self._opened = self._open(), time.monotonic()
 
@@ -44,7 +44,7 @@ class SqsQueue:
             from botocore.exceptions import BotoCoreError  # noqa: PLC0415
             from botocore.session import Session  # noqa: PLC0415
         except ImportError as error:
-            msg = f"hints: {self._url} needs botocore; install it with `pip install 'airflow-provider-blockread[s3]'`"
+            msg = f"queue: {self._url} needs botocore; install it with `pip install 'airflow-provider-blockread[s3]'`"
             raise OptionsError(msg) from error
         extra = self._connection.extra_dejson if self._connection else {}
         keys, profile = aws_keys(self._connection) if self._connection else ((None, None, None), None)
@@ -64,7 +64,7 @@ class SqsQueue:
                 config=Config(**{**(extra.get("config_kwargs") or {}), **patience}),
             )
         except (BotoCoreError, TypeError, ValueError) as error:
-            msg = f"hints: {self._url} cannot be opened ({error}); correct the connection, which may name a region_name"
+            msg = f"queue: {self._url} cannot be opened ({error}); correct the connection, which may name a region_name"
             raise OptionsError(msg) from error
 
     def receive(self) -> list[Message]:

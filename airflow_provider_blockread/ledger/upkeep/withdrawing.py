@@ -224,7 +224,8 @@ def _refuse_shown(connection: Connection, window_id: str, *, lock: bool = False)
     shown = [row for row in _generations(connection, window_id, lock=lock) if row.state in SHOWN_STATES]
     if shown:
         what = "published" if shown[0].state == "published" else "half published"
-        way = f"undo it with `blockread windows undo {window_id}`" if len(shown) == 1 else "repeat what began it"
+        undo = f"undo it with `blockread windows undo {window_id}`"
+        way = undo if len(shown) == 1 else "repeat the command or clear the run that began it"
         msg = f"window {window_id} is {what}; {way}"
         raise StateError(msg)
 

@@ -185,7 +185,8 @@ def give_up_generation(ledger: Ledger, window_id: str, *, lost: int | None = Non
         if shown is None or begun.state not in UNFINISHED_STATES:
             return None
         if begun.state == "publishing" and begun.number != lost:
-            msg = f"window {window_id}: generation {begun.number} is half published; repeat what began it"
+            half = f"window {window_id}: generation {begun.number} is half published"
+            msg = f"{half}; repeat the command or clear the run that began it"
             raise StateError(msg)
         supersede(connection, window_id, UNFINISHED_STATES, given_up_by=who)
         return generation_from(begun)

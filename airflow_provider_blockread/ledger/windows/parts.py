@@ -76,7 +76,7 @@ def part_ends_before(ledger: Ledger, window_id: str) -> dict[int, tuple[int, int
         if not row.shown:
             msg = (
                 f"window {window_id} continues at byte {row.part_start} of {_name(row.path, row.file_id)}; the part"
-                f" before is in window {row.earlier} {row.key!r}, which is not published: take that one to its end"
+                f" before is in window {row.earlier} {row.key!r}, which is not published: let that one be published"
                 " first (clear what failed in its run), then clear this task"
             )
             raise ConflictError(msg)

@@ -109,4 +109,4 @@ def readable(uri: str, otherwise: str) -> Iterator[None]:
 
 def damaged(uri: str, why: str) -> SourceError:
     """Return the error for a merged file that is not as it was written."""
-    return SourceError(f"{uri} is damaged, or no merged file: {why}; restore it, or merge its files again", uri)
+    return SourceError(f"{uri} is damaged, or not a merged file: {why}; restore it, or merge its files again", uri)

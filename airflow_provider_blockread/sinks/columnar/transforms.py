@@ -105,7 +105,7 @@ def _truncated(column: pa.Array, values: pa.Array, partition: Partition) -> pa.A
     if len(under := np.flatnonzero(numbers < least + rests)):
         value = values[int(under[0])]
         msg = (
-            f"column {partition.column!r} holds {value}, from which too little is left to truncate it by"
+            f"column {partition.column!r} holds {value}, and its type cannot hold the next lower multiple of"
             f" {partition.width}; replace it in a function"
         )
         raise RowError(msg, pc.index(column, value).as_py())

@@ -128,14 +128,14 @@ def _require_free(
         return
     if latest.run is not None:
         msg = (
-            f"feed {window.feed}: window {window.key!r} was read by run {latest.run} into {before}, from where its rows"
-            f" would go to {now}; clear that run to rebuild it, or read these files as a feed of its own"
+            f"feed {window.feed}: window {window.key!r} was read by run {latest.run} into {before}, and this run would"
+            f" move its rows to {now}; clear that run to rebuild it, or read these files under another feed name"
         )
         raise OptionsError(msg)
     msg = (
-        f"feed {window.feed}: window {window.key!r} was begun for {before}, and its rows would go to {now}; finish it"
-        f" with that output, give it up with `blockread windows abandon {window.id}`, or read these files as a feed of"
-        " its own (--name)"
+        f"feed {window.feed}: window {window.key!r} was begun for output {before}, not {now}; finish it with that"
+        f" output, give it up with `blockread windows abandon {window.id}`, or read these files under another feed name"
+        " (--name)"
     )
     raise OptionsError(msg)
 

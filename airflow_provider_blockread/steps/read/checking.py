@@ -48,5 +48,5 @@ def check_result(result: GroupResult, spec: ReadSpec, uri: str) -> None:
     ):
         foreign = next((file.uri for file in files if not own.is_kin(folder, file.uri, sink.suffix)), None)
         if foreign is not None:
-            msg = f"result file {uri} names {foreign!r}, which is no file of this attempt; {remedy('result file')}"
+            msg = f"result file {uri} names {foreign!r}, which is not a file of this attempt; {remedy('result file')}"
             raise ExchangeError(msg)

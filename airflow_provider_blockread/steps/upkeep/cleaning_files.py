@@ -104,8 +104,8 @@ def _leave(env: Environment, file: CleanFile, target: str) -> str:
 
 def _not_whole(version: FileVersion, target: str) -> SourceError:
     msg = (
-        f"{version.path} was put into the archive as {target}, but is not whole there; where the original is still in"
-        " its place, remove the copy, then repeat"
+        f"the copy of {version.path} in the archive, {target}, is incomplete; if the original is still in its place,"
+        " remove the copy, then repeat"
     )
     return SourceError(msg, version.path)
 

@@ -64,8 +64,8 @@ def require_published(env: Environment, window: Window) -> Generation:
     if latest.state not in FINISHED and latest.mode != "verify":
         begun, give_up = window_progress(env.ledger, window.id), f"`blockread windows abandon {window.id}`"
         msg = (
-            f"window {window.id}: generation {latest.number} is {begun}, not published; repeat what began it, or give"
-            f" it up with {give_up}"
+            f"window {window.id}: generation {latest.number} is {begun}, not published; repeat the command or clear the"
+            f" run that began it, or give it up with {give_up}"
         )
         raise OptionsError(msg)
     require_code(env, latest, mode="verify")

@@ -92,7 +92,7 @@ def _watched(env: Environment, query: NewFilesQuery, before: int, new: int) -> W
 def _record(env: Environment, query: NewFilesQuery, versions: Iterator[FileVersion]) -> int:
     """Record files in the feed's index, and return how many of them are new."""
     if forgets(env.ledger):
-        msg = f"feed {query.feed}: a watch needs a ledger that remembers; give it and its pipeline one, not noop"
+        msg = f"feed {query.feed}: a watch cannot use ledger noop, which forgets; name another for it and its pipeline"
         raise OptionsError(msg)
     rules = Admission.of(query.source, query.selection, env.ledger.now())
     # Files for which a plan would fail are left for the plan to report.

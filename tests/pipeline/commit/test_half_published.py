@@ -144,7 +144,7 @@ def test_a_rebuild_that_lost_its_files_is_given_up(here: Pipe) -> None:
     """What it has published already is taken back; until its files are lost, it can only be completed."""
     _half(here, clear_number=1)
     window = get_window(here.env.ledger, "w")
-    with pytest.raises(ConflictError, match="is half published; repeat what began it"):
+    with pytest.raises(ConflictError, match="is half published; repeat the command or clear the run that began it"):
         abandon(here.env, window, who="me")
     for path in here.work.glob("**/data/*"):
         path.unlink()

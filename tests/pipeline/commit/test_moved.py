@@ -51,7 +51,7 @@ def test_an_output_under_another_name(tmp_path: Path, kind: str) -> None:
     pipe.out_name = "copy"
     pipe.put({"c.txt": b"c"})
     pipe.run("c")
-    with pytest.raises(OptionsError, match="and its rows would go to"):
+    with pytest.raises(OptionsError, match="was begun for output"):
         pipe.run("a", clear_number=1)
 
     assert pipe.values() == ["a", "b", "c"]

@@ -196,5 +196,5 @@ def test_staged_files_that_were_harmed(session: SparkSession, tmp_path: Path) ->
     assert records_frame(session, schema, [whole], Stores, "").count() == 2
     assert [batch.num_rows for batch in read_file(Stores(), whole, schema)] == [2]
     path.write_bytes(path.read_bytes()[:4] + b"\xff" * 9 + path.read_bytes()[13:])
-    with pytest.raises(ProofError, match=r"part.parquet is truncated or no Parquet file; clear the group"):
+    with pytest.raises(ProofError, match=r"part.parquet is truncated or not a Parquet file; clear the group"):
         list(read_file(Stores(), whole, schema))

@@ -137,9 +137,9 @@ def _quarantined(data: bytes, submission: Submission) -> bytes:
         (_forged, True, "was not written by the application of this attempt"),
         (_by_another_attempt, True, "was not written by the application of this attempt"),
         (_by_another_attempt, False, "was not written by the application of this attempt"),
-        (_of_another_window, False, "blockread-other.*is no file of this attempt"),
-        (_out_of_the_folder, False, r"data/\.\./data.*is no file of this attempt"),
-        (_quarantined, False, "is no file of this attempt"),
+        (_of_another_window, False, "blockread-other.*is not a file of this attempt"),
+        (_out_of_the_folder, False, r"data/\.\./data.*is not a file of this attempt"),
+        (_quarantined, False, "is not a file of this attempt"),
     ],
 )
 def test_a_result_of_somebody_else_is_not_accepted(

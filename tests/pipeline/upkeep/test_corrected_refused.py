@@ -272,7 +272,7 @@ def test_a_refused_clear_leaves_no_file_out(here: Pipe) -> None:
     here.put({"z": b"z"})
     here.with_policies(on_changed="exclude")
     here.out_name = "elsewhere"
-    with pytest.raises(OptionsError, match=r"was read by run theirs/1 into .*, from where its rows would go to"):
+    with pytest.raises(OptionsError, match=r"was read by run theirs/1 into .*, and this run would move its rows to"):
         plan(here.env, dataclasses.replace(here.request("w", 1), run="ours/1", owner="ours/1/plan/-1"))
 
     assert list_exclusions(here.env.ledger, ref.window, 1, limit=5) == []

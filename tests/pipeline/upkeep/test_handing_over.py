@@ -105,7 +105,7 @@ def test_what_is_not_published_cannot_be_verified(here: Pipe) -> None:
     """A rebuild that is not finished must be finished or given up before."""
     hand_over(here.env, _window(here), Reading(action="rebuild"), who="ann", run=RUN, clear_number=1)
 
-    with pytest.raises(OptionsError, match="not published; repeat what began it"):
+    with pytest.raises(OptionsError, match="not published; repeat the command or clear the run that began it"):
         propose_reading(here.env, _window(here), Reading(action="verify"))
 
 

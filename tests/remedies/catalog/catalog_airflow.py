@@ -79,7 +79,7 @@ CATALOG: list[Entry] = [
     Explained("cli/spark.py", "stopped before it began", "Ctrl-C causes it within the moment in which Spark starts"),
     Remedy(
         "steps/upkeep/handing_over.py",
-        "repeat what began it",
+        "repeat the command or clear the run that began it",
         f"{_HERE}/test_generations.py::test_a_verification_of_what_was_begun",
     ),
     Remedy(
@@ -184,7 +184,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "spark/installed.py",
-        "is not that of pyspark",
+        "does not belong to pyspark",
         "tests/spark/test_installed.py::test_files_of_another_package_are_refused",
     ),
     Remedy("spark/java.py", "install a JRE", f"{_HERE}/test_commands.py::test_java_that_is_missing"),

@@ -148,7 +148,7 @@ CATALOG: list[Entry] = [
     Explained("ledger/windows/parts.py", "list and plan again", _RACE),
     Remedy(
         "ledger/windows/parts.py",
-        "take that one to its end first",
+        "let that one be published first",
         f"{_HERE}/test_parts.py::test_the_window_of_the_part_before_comes_first",
     ),
     Explained("ledger/windows/parts.py", "are planned, but of {} proven", _LOCKED),

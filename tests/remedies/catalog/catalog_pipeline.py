@@ -174,7 +174,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "steps/upkeep/cleaning_files.py",
-        "is not whole there",
+        "is incomplete; if the original",
         f"{_HERE}/test_cleaned.py::test_a_copy_that_is_not_whole",
     ),
     Remedy(
@@ -271,7 +271,7 @@ CATALOG: list[Entry] = [
     Explained("steps/plan/taking.py", "report it with the sizes", "only a mistake in this package causes it"),
     Explained("steps/plan/taking.py", "another planner took", "plans that meet it choose again by themselves"),
     Remedy(
-        "steps/watch/watching.py", "not noop", f"{_AIRFLOW}/test_task_remedies.py::test_a_watch_whose_ledger_forgets"
+        "steps/watch/watching.py", "ledger noop", f"{_AIRFLOW}/test_task_remedies.py::test_a_watch_whose_ledger_forgets"
     ),
     Remedy(
         "steps/plan/restoring.py",

@@ -51,7 +51,7 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "ledger/upkeep/withdrawing.py",
-        "repeat what began it",
+        "repeat the command or clear the run that began it",
         f"{_HERE}/test_generations.py::test_a_half_published_rebuild_is_not_given_up",
     ),
     Remedy(

@@ -13,7 +13,7 @@ _MERGED = "tests/merging/test_forms.py"
 
 RECORDS_SIDE: list[Entry] = [
     Remedy("records/decode.py", "are too long", "tests/records/test_decode.py::test_what_arrow_cannot_hold_is_refused"),
-    Remedy("records/members/index.py", "or no merged file", f"{_MERGED}::test_damage_is_found_when_members_are_read"),
+    Remedy("records/members/index.py", "not a merged file", f"{_MERGED}::test_damage_is_found_when_members_are_read"),
     Remedy(
         "records/io/seek_table.py", "restore it, or merge its files again", f"{_MERGED}::test_a_seek_table_is_needed"
     ),
@@ -120,7 +120,7 @@ RECORDS_SIDE: list[Entry] = [
     ),
     Remedy(
         "records/reading.py",
-        "and no text",
+        "data, not text",
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(

@@ -133,7 +133,7 @@ STORAGE_SIDE: list[Entry] = [
     ),
     Remedy(
         "storage/backends/shared/base.py",
-        "gives no ranges",
+        "serves no ranges",
         f"{WEB}::test_a_file_without_ranges_is_read_from_a_store_that_gives_them",
     ),
     Explained(
@@ -216,7 +216,7 @@ STORAGE_SIDE: list[Entry] = [
     Remedy("storage/stores.py", "move it away, then repeat", f"{STORES}::test_a_file_is_put_in_its_own_store"),
     Remedy(
         "storage/backends/shared/model.py",
-        "was not renamed",
+        "could not be renamed",
         f"{STORES}::test_a_file_that_may_be_renamed_is_taken_away",
     ),
     Remedy(

@@ -40,7 +40,7 @@ OPTIONS = [
     Case(gzip.compress(b"one\n", mtime=0), [], "starts with gzip data",
          {"compression='gzip'": option("compression=gzip"),
           "compression='none' to read it as it is": option("compression=none", "encoding=binary")}),
-    Case(b"one\x01\n", [], "is zip data, and no text",
+    Case(b"one\x01\n", [], "is zip data, not text",
          {"compression='none' to read it as it is": option("compression=none")}, name="a.zip"),
     Case(b"one\n", [], "does not start as gzip data", {"compression='none'": option("compression=none")}, name="a.gz"),
     Case(bz2.compress(b"one\n"), [], "it looks like bzip2", {"compression='bzip2'": option("compression=bzip2")},

@@ -252,7 +252,7 @@ def test_a_file_is_put_in_its_own_store(tmp_path: Path) -> None:
         Stores().move(str(tmp_path / "a.txt"), "memory://elsewhere/a.txt", size=1)
 
     (tmp_path / "b.txt").write_text("another")
-    with pytest.raises(SourceError, match="something has this name already, and stays; move it away, then repeat"):
+    with pytest.raises(SourceError, match="a file of this name is there and is not overwritten; move it away"):
         Stores().place(str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))
     (tmp_path / "b.txt").rename(tmp_path / "away.txt")
     Stores().place(str(tmp_path / "a.txt"), str(tmp_path / "b.txt"))

@@ -196,7 +196,7 @@ def test_placing_over_something_says_that_it_stays(tmp_path: Path) -> None:
     """With the remedy."""
     for name in "ab":
         (tmp_path / name).write_text(name)
-    with pytest.raises(SourceError, match=r"/b: something has this name already, and stays; move it away, then repeat"):
+    with pytest.raises(SourceError, match="/b: a file of this name is there and is not overwritten; move it away"):
         Stores().place(str(tmp_path / "a"), str(tmp_path / "b"))
     (tmp_path / "b").rename(tmp_path / "c")
     Stores().place(str(tmp_path / "a"), str(tmp_path / "b"))

@@ -47,7 +47,7 @@ def check_properties(name: str, properties: Mapping[str, str]) -> None:
     try:
         create_table_with_add_actions("memory:///", _ANY, [], "error", [], configuration=dict(properties))
     except (DeltaError, TypeError) as error:
-        msg = f"{name}: deltalake creates no table with such a property ({error}); correct properties"
+        msg = f"{name}: deltalake cannot create a table with this property ({error}); correct properties"
         raise OptionsError(msg) from error
 
 

@@ -209,7 +209,7 @@ def _exact(fetcher: Fetch, size: int, path: str) -> Fetch:
         try:
             return exactly(fetcher, start, max(start, min(end, size)), path)
         except ValueError as error:
-            msg = f"{path}: the server gives no ranges of a file; copy the file to a store that does"
+            msg = f"{path}: the server serves no ranges of a file; copy the file to a store that does"
             raise SourceError(msg) from error
 
     return fetch

@@ -88,7 +88,7 @@ class Store(ABC):
         self.rename(path, _aside(path, version))
         done = self.finish_delete(path, version)
         if done is None and self._is_file(path, version):
-            msg = f"{version.path} was not renamed, so it stays; let the account rename files there, then repeat"
+            msg = f"{version.path} could not be renamed, so it is kept; let the account rename files there, then repeat"
             raise SourceError(msg, version.path)
         return done is not False
 

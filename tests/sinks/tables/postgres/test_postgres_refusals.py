@@ -128,5 +128,5 @@ def test_staged_rows_that_are_damaged(bench: Bench) -> None:
     steps = bench.steps(staged)
     file = Path(staged[0].uri.removeprefix("file://"))
     file.write_bytes(bytes(file.stat().st_size))
-    with pytest.raises(ProofError, match=r"part-.*parquet is truncated or no Parquet file; clear the group"):
+    with pytest.raises(ProofError, match=r"part-.*parquet is truncated or not a Parquet file; clear the group"):
         bench.apply(steps)
