@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_provider_blockread.errors import OptionsError
@@ -27,8 +27,11 @@ def credentials_for(source: FileSource | None, sink: Sink | None, listed: FileLi
         TransientError: when Airflow could not look the connection up.
     """
     named = _named(source, sink, listed)
-    # Each connection is resolved only once, since assuming a role calls a service.
-    options = {conn_id: storage_options(connection_of(conn_id)) for conn_id in {conn_id for _, conn_id in named}}
+    return _resolved(named, {conn_id: connection_of(conn_id) for conn_id in {conn_id for _, conn_id in named}})
+
+
+def _resolved(named: list[tuple[str, str]], found: Mapping[str, Connection]) -> Credentials:
+    options = {conn_id: storage_options(one) for conn_id, one in found.items()}  # once each: a role calls a service
     return {root: options[conn_id] for root, conn_id in named}
 
 
@@ -44,11 +47,7 @@ def access_of(sink: Sink | None) -> dict[str, dict[str, str]]:
 
 
 async def aaccess_of(sink: Sink | None) -> dict[str, dict[str, str]]:
-    """Return the same as `access_of`, for triggers: without blocking the event loop.
-
-    Raises:
-        OptionsError, TransientError: as `access_of`.
-    """
+    """Return the same as `access_of`, for triggers: without blocking the event loop."""
     conn_id = None if sink is None else sink.access_conn_id
     return {} if conn_id is None else {conn_id: access_by(await aconnection(conn_id))}
 
@@ -64,17 +63,11 @@ def access_by(connection: Connection) -> dict[str, str]:
     return own
 
 
-async def acredentials_for(source: FileSource | None, sink: Sink | None = None) -> Credentials:
-    """Return the same as `credentials_for`, for triggers: without blocking the event loop.
-
-    Raises:
-        OptionsError, TransientError: as `credentials_for`.
-    """
+async def acredentials_for(source: FileSource | None, sink: Sink | None) -> Credentials:
+    """Return the same as `credentials_for`, for triggers: without blocking the event loop."""
     named = _named(source, sink)
     found = {conn_id: await aconnection(conn_id) for conn_id in {conn_id for _, conn_id in named}}
-    # Masking secrets and assuming a role are blocking calls.
-    options = await asyncio.to_thread(lambda: {conn_id: storage_options(one) for conn_id, one in found.items()})
-    return {root: options[conn_id] for root, conn_id in named}
+    return await asyncio.to_thread(_resolved, named, found)  # masking secrets and assuming a role are blocking calls
 
 
 async def aconnection(conn_id: str) -> Connection:
