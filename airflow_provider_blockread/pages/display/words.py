@@ -18,25 +18,13 @@ _MOST_DIGITS, _MOST = 19, 2**63 - 1  # of a number that a database holds
 _LEAST_S = 0.05  # a shorter time is too short for a rate
 
 #: A shape for each colour, so that no meaning depends on colour alone.
-GLYPHS = {
-    "published": "✓",
-    "verified": "✓",
-    "done": "✓",
-    "healthy": "✓",
-    "failed": "✕",
-    "failing": "✕",
-    "bad": "✕",
-    "stalled": "!",
-    "behind": "!",
-    "missing": "!",
-    "changed": "!",
-    "quarantined": "!",
-    "reading": "▸",
-    "proving": "▸",
-    "publishing": "▸",
-    "planning": "▸",
-    "working": "▸",
+_SHAPES = {
+    "✓": ("published", "verified", "done", "healthy"),
+    "✕": ("failed", "failing", "bad"),
+    "!": ("stalled", "behind", "missing", "changed", "quarantined"),
+    "▸": ("reading", "proving", "publishing", "planning", "working"),
 }
+GLYPHS = {word: shape for shape, words in _SHAPES.items() for word in words}
 
 
 #: The modes of csv with escapes or comments.
