@@ -2,7 +2,8 @@
 
 `*` and `?` match within a segment, `[a-z]` and `[!a-z]` are one character of it; `**` spans folders, and `**/` matches
 any number of them. A glob without `/` (`*.csv`) matches at any depth; a leading `/` binds it to the root, a trailing
-`/` means everything below. Anything else, including a bracket that never closes, is literal.
+`/` means everything below. Anything else, including a bracket that never closes, is literal, except that what Spark and
+shells have besides, `{a,b}` and `[^a]`, is refused.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from itertools import pairwise
 from airflow_provider_blockread.errors import OptionsError
 
 _PART = re.compile(r"\*\*+|\*|\?|\[!?+(?:\][^\]]*|[^\]]+)\]|.", re.DOTALL)
-#: What has a meaning in globs of others, who would take or leave out other files by it, or none.
+#: Taken literally, it would silently match no file, or those that it is meant to leave out.
 _ELSEWHERE = re.compile(r"(\{[^{}\]]*,[^{}]*\})|\[\^")
 _FOLDERS = "(?:[^/]+/)*"
 _WILD = {"*": "[^/]*", "**": ".*"}
@@ -46,8 +47,13 @@ def compile_glob(pattern: str) -> Glob:
     """Return the compiled pattern.
 
     Raises:
-        OptionsError: if it is blank, or contains a character range from high to low.
+        OptionsError: if it is blank, contains a character range from high to low, or `{a,b}` or `[^a]`.
     """
+    elsewhere = _ELSEWHERE.search(pattern)
+    if elsewhere is not None:
+        what, instead = ("braces", "a pattern for each, or [{]") if elsewhere[1] else ("[^...]", "[!...]")
+        msg = f"{pattern!r} is not a pattern: globs here have no {what}; write {instead}"
+        raise OptionsError(msg)
     segments = [segment for segment in pattern.split("/") if segment not in {"", "."}]
     if not segments:
         msg = f"{pattern!r} is not a pattern; write one such as *.csv or **/*.json"
@@ -67,19 +73,6 @@ def compile_glob(pattern: str) -> Glob:
     except re.error as error:
         msg = f"{pattern!r} is not a pattern: {error}; write ranges from low to high, as in [a-z]"
         raise OptionsError(msg) from error
-
-
-def refuse_others(pattern: str) -> None:
-    """Refuse a glob whose meaning Spark and shells see in `{a,b}` or `[^a]`.
-
-    Raises:
-        OptionsError: if it contains one of them.
-    """
-    found = _ELSEWHERE.search(pattern)
-    if found is not None:
-        what, instead = ("braces", "a pattern for each, or [{]") if found[1] else ("[^...]", "[!...]")
-        msg = f"{pattern!r} is not a pattern: globs here have no {what}; write {instead}"
-        raise OptionsError(msg)
 
 
 def any_of(regexes: Sequence[str]) -> re.Pattern[str] | None:

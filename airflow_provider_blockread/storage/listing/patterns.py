@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airflow_provider_blockread.storage.listing.globs import any_of, compile_glob, refuse_others
+from airflow_provider_blockread.storage.listing.globs import any_of, compile_glob
 from airflow_provider_blockread.storage.listing.regexes import MARK, compile_regex
 
 
@@ -18,10 +18,7 @@ class Patterns:
             OptionsError: if a glob or a regular expression is malformed.
         """
         self.is_all = "**" in texts  #: whether one of them matches every path
-        globs = [text for text in texts if not text.startswith(MARK)]
-        for text in globs:
-            refuse_others(text)
-        self._globs = [compile_glob(text) for text in globs]
+        self._globs = [compile_glob(text) for text in texts if not text.startswith(MARK)]
         self._regexes = [compile_regex(text.removeprefix(MARK)) for text in texts if text.startswith(MARK)]
         self._trees = any_of([glob.tree for glob in self._globs if glob.tree is not None])
         joined = any_of([glob.regex for glob in self._globs])
