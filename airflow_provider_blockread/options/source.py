@@ -37,9 +37,9 @@ class FileSource(Value):
 
     `pattern` and `exclude` are globs on the path relative to its root (`**` spans folders), or regular expressions that
     match the whole path, if they begin with `re:`; a path must match one pattern and no exclude. Hidden names (a
-    leading `.` or `_`) and names of files being written (`_COPYING_`, `.tmp`, `.part`, `.filepart`, `.crdownload`) are
-    skipped unless `hidden` is true. `max_depth` counts the names of a path below its root: at 1, as with
-    `recursive=False`, no folder is listed.
+    leading `.` or `_`) and names of files being written (`_COPYING_`, `.tmp`, `.part`, `.partial`, `.filepart`,
+    `.gstmp`, `.crdownload`) are skipped unless `hidden` is true. `max_depth` counts the names of a path below its root:
+    at 1, as with `recursive=False`, no folder is listed.
 
     Files wait, and each plan counts them, until they are `min_age` seconds old and their `done_marker` exists:
     `{name}.done` or `{stem}.ok` beside each file, or `_SUCCESS` in its folder. Markers are never taken. Files smaller

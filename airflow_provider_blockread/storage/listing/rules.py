@@ -10,7 +10,7 @@ from airflow_provider_blockread.storage.listing.patterns import Patterns
 from airflow_provider_blockread.storage.listing.regexes import MARK
 
 _HIDDEN = (".", "_")
-_UNFINISHED = ("_COPYING_", ".tmp", ".part", ".filepart", ".crdownload")
+_UNFINISHED = ("_COPYING_", ".tmp", ".part", ".partial", ".filepart", ".gstmp", ".crdownload")
 _SIGNS = (*(f"/{sign}" for sign in _HIDDEN), *(f"{sign}/" for sign in _UNFINISHED))
 #: A glob that matches names at any depth; a `**` beside other characters would span folders.
 _OF_NAMES = re.compile(rf"(?!{MARK})(\*\*/)?(\*\*|(?!.*\*\*)[^/]+)", re.DOTALL)

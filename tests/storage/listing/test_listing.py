@@ -103,7 +103,7 @@ def test_local_and_stored_trees_list_alike(paths: set[str], hidden: bool, recurs
 def test_hidden_and_unfinished_names_are_skipped(tmp_path: Path) -> None:
     """Hidden names and those of files being written are skipped, folders included, unless asked for."""
     unfinished = ["a._COPYING_", "b.tmp", "c.part", "c.filepart", "d.crdownload", "_SUCCESS"]
-    unfinished += [".x", "_tmp/e", ".git/f", "g.tmp/h"]
+    unfinished += ["c.1f.partial", "c_.gstmp", ".x", "_tmp/e", ".git/f", "g.tmp/h"]
     grow(tmp_path, "ok", "tmp.csv", *unfinished)
 
     assert listed(FileSource(str(tmp_path)), below=tmp_path) == ["ok", "tmp.csv"]
