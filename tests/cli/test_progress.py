@@ -8,6 +8,7 @@ import pytest
 
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.model import GroupRef
+from airflow_provider_blockread.ledger.overview import unfinished
 from airflow_provider_blockread.ledger.windows.groups import claim_group
 from airflow_provider_blockread.steps import WindowRef
 from tests.cli.place import Place
@@ -133,4 +134,14 @@ def test_a_plan_of_new_files_says_what_earlier_runs_left(pipe: Pipe) -> None:
     assert pipe.plan("next").message.endswith(
         "; 1 file waits in 1 unpublished window: 'failed' failed; clear the runs of those that failed or stalled, or"
         " abandon those whose runs are gone"
+    )
+
+
+def test_a_plan_looks_at_as_many_windows_however_many_are_open(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At what failed first, then at what has waited longest; its message says that there may be more."""
+    monkeypatch.setattr(unfinished, "MOST_OPEN", 3)
+
+    assert pipe.plan("next").message.endswith(
+        "; 2 files wait in 2 or more unpublished windows: 'failed' failed, 'stalled' reading; clear the runs of those"
+        " that failed or stalled, or abandon those whose runs are gone"
     )

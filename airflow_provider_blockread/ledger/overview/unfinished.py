@@ -18,7 +18,8 @@ _BROKEN, _AT_WORK, _WAITING = range(3)
 def urgent_windows(connection: Connection, feeds: Collection[int] | None, *, each: bool) -> list[str]:
     """Return the ids of at most `MOST_OPEN` unfinished windows of these feeds, or of `each` of them; None for all."""
     found = _ranked()
-    order = (found.c.rank, found.c.heard_at, windows.c.created_at.desc())
+    since = case((found.c.rank == _WAITING, windows.c.created_at))  # the longer one waits, the more urgent it is
+    order = (found.c.rank, found.c.heard_at, since, windows.c.created_at.desc())
     query = select(windows.c.id, windows.c.feed_id).join(found, found.c.window_id == windows.c.id)
     if feeds is not None:
         query = query.where(windows.c.feed_id.in_(feeds))

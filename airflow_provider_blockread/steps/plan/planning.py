@@ -12,12 +12,14 @@ from airflow_provider_blockread.errors import BlockReadError, OptionsError, Plan
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.manifest import render_manifest
 from airflow_provider_blockread.heap import settled_heap
+from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.files.unread import backlog
 from airflow_provider_blockread.ledger.model import Discovered, LateFiles, NewWindow, Window
+from airflow_provider_blockread.ledger.overview import unfinished
+from airflow_provider_blockread.ledger.overview.windows import open_windows
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.windows.planning import Planner, claim_window, find_window, release_stale_plans
-from airflow_provider_blockread.ledger.windows.progress import windows_progress
-from airflow_provider_blockread.ledger.windows.queries import get_window, unpublished_windows
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions, moment, utc_text
 from airflow_provider_blockread.options.parsing.sizes import first_of, format_bytes, plural
 from airflow_provider_blockread.records.registry import make_format
@@ -265,17 +267,21 @@ def _when(request: PlanRequest) -> str:
 
 def _waiting(env: Environment, feed: str, *, left: bool = False) -> str:
     """Return which earlier windows hold files and are not published, all of them or those that were `left`."""
-    open_windows = unpublished_windows(env.ledger, feed)
-    states = windows_progress(env.ledger, [window.id for window in open_windows])
-    found = [window for window in open_windows if states[window.id].is_left or not left]
+    feed_id = require_feed(env.ledger, feed)
+    with env.ledger.reading() as connection:
+        checked = open_windows(connection, env.ledger.now(), of=[feed_id])
+    unpublished = [row for row in reversed(checked) if row.window.state == "open" and row.shown is None]
+    found = [row for row in unpublished if row.progress.is_left or not left]
     if not found:
         return ""
-    files = sum(window.files for window in found)
-    named = first_of((f"{window.key!r} {states[window.id]}" for window in found), _SHOWN)
+    files = sum(row.window.files for row in found)
+    named = first_of((f"{row.window.key!r} {row.progress}" for row in found), _SHOWN)
     remedy = "; clear the runs of those that failed or stalled, or abandon those whose runs are gone"
-    if not any(states[window.id].is_left for window in found):
+    if not any(row.progress.is_left for row in found):
         remedy = ""
     held = plural(len(found), "unpublished window")
+    if len(checked) >= unfinished.MOST_OPEN:
+        held = f"{len(found):,} or more unpublished windows"
     return f"; {plural(files, 'file waits', 'files wait')} in {held}: {named}{remedy}"
 
 
