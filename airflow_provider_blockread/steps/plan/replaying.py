@@ -53,6 +53,7 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     _recount_clears(env, request, window)
     latest = latest_generation(env.ledger, window.id)
     _require_own(request, window, latest)
+    _require_output(request, options, window, latest)
     wanted = options.to_json()
     changed = options_digest(wanted) != latest.options_digest and not _is_handed_over(env, request, latest)
     cleared = _asks_again(env, request, latest)
@@ -107,22 +108,8 @@ def _require_own(request: PlanRequest, window: Window, latest: Generation) -> No
         raise OptionsError(msg)
 
 
-def _require_replayable(
-    env: Environment, request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation
-) -> None:
-    """Refuse to change a window that this task may not, or cannot, read with these options."""
-    _require_free(env, request, options, window, latest)
-    _require_parts(env, options, window)
-    require_sources(env, window)
-
-
-def _require_free(
-    env: Environment, request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation
-) -> None:
-    """Refuse to fence another run that is at work, and to move the output of a command or another DAG's run."""
-    is_own = request.run == latest.run if request.run is not None else request.clear_number > latest.clear_number
-    if not is_own:
-        require_idle(env.ledger, latest, owner=request.owner)
+def _require_output(request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation) -> None:
+    """Refuse a window of a command or of another DAG's run with another output, which would not get its rows."""
     before, now = GenerationOptions.from_json(latest.options).sink.place, options.sink.place
     if before == now or (request.run is not None and latest.run is not None and _dag(request.run) == _dag(latest.run)):
         return
@@ -138,6 +125,22 @@ def _require_free(
         " (--name)"
     )
     raise OptionsError(msg)
+
+
+def _require_replayable(
+    env: Environment, request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation
+) -> None:
+    """Refuse to change a window that this task may not, or cannot, read with these options."""
+    _require_free(env, request, latest)
+    _require_parts(env, options, window)
+    require_sources(env, window)
+
+
+def _require_free(env: Environment, request: PlanRequest, latest: Generation) -> None:
+    """Refuse to fence another run that is at work."""
+    is_own = request.run == latest.run if request.run is not None else request.clear_number > latest.clear_number
+    if not is_own:
+        require_idle(env.ledger, latest, owner=request.owner)
 
 
 def _require_parts(env: Environment, options: GenerationOptions, window: Window) -> None:

@@ -33,7 +33,7 @@ CATALOG: list[Entry] = [
     Remedy(
         "steps/plan/replaying.py",
         "was read by run",
-        f"{_OWN}::test_a_clear_does_not_move_the_output_of_another_dag",
+        f"{_OWN}::test_a_run_does_not_move_the_output_of_another_dag",
     ),
     Remedy(
         "steps/plan/replaying.py",
