@@ -147,7 +147,9 @@ def _rows(connection: Connection, table: Table, estimated: int) -> TableRows:
         return TableRows(table.name, estimated, "rows, as the database estimates")
     some = select(literal(1)).select_from(table).limit(_MOST_COUNTED).subquery()
     counted = connection.scalar(select(func.count()).select_from(some)) or 0
-    return TableRows(table.name, counted, "rows or more" if counted == _MOST_COUNTED else "rows")
+    return TableRows(
+        table.name, counted, "row" if counted == 1 else "rows or more" if counted == _MOST_COUNTED else "rows"
+    )
 
 
 def _unfinished(connection: Connection) -> list[Unfinished]:
