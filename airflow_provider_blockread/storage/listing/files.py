@@ -210,6 +210,6 @@ def _absent(uri: str, *, slash: bool) -> FileMissingError:
         f"the source {uri}{'/' if slash else ''} does not exist; correct its path, or create it before the first file"
         " lands"
     )
-    if "*" in uri:
+    if "*" in uri or "{" in uri:
         msg += "; a root has no wildcards: name the folder above the first one, and give the rest as pattern"
     return FileMissingError(msg, uri)

@@ -42,6 +42,7 @@ WRITTEN = [
     Asked(["{in}/nowhere"], "does not exist; correct its path", {"correct its path": ["{in}"]}),
     Asked(["{in}/*.txt"], "a root has no wildcards: name the folder above the first one, and give the rest as pattern",
           {"pattern": ["{in}", "--pattern", "*.txt"]}),
+    Asked(["{in}/{a,b}.txt"], "a root has no wildcards: name the folder above the first one", {}),
     Asked(["{in}/a.txt/"], "a.txt/ does not exist; correct its path", {"correct its path": ["{in}/a.txt"]}),
     Asked(["{in}/pipe"], "is neither a folder nor a file; correct its path", {"correct its path": ["{in}"]}),
     Asked(["{in}/" + "x" * 300], "no file can have this path", {"correct it": ["{in}"]}),
