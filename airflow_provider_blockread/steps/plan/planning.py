@@ -36,7 +36,7 @@ from airflow_provider_blockread.steps.plan.discovering import (
     left_out,
 )
 from airflow_provider_blockread.steps.plan.reopening import of_interval
-from airflow_provider_blockread.steps.plan.replaying import has_asked, open_ref, replay
+from airflow_provider_blockread.steps.plan.replaying import open_ref, replay
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, manifest_identity
 from airflow_provider_blockread.steps.plan.taking import Taken
 from airflow_provider_blockread.steps.read.inferring import infers_columns
@@ -87,10 +87,9 @@ def _plan(env: Environment, request: PlanRequest) -> WindowRef:
     request = of_interval(env, request)
     window = find_window(env.ledger, request.feed, request.key)
     if window is not None and window.state == "open":
-        is_retry = has_asked(env, request, window)
         ref = replay(env, request, options, window)
         _restore_manifest(env, request, window, published=ref.status == "published")
-        return ref if is_retry else keep_named(env, request, ref)
+        return keep_named(env, request, ref)
     if window is not None and window.state == "abandoned":
         message = (
             f"window {window.id} and its key {window.key!r} were abandoned; a run with another key takes its files"

@@ -224,12 +224,6 @@ def _recount_clears(env: Environment, request: PlanRequest, window: Window) -> N
         recount_clears(env.ledger, request.run, request.clear_number)
 
 
-def has_asked(env: Environment, request: PlanRequest, window: Window) -> bool:
-    """Return whether the run has asked for the window since its last clear, so that this is another try."""
-    asked = {(found.run, found.clear_number) for found in list_generations(env.ledger, window.id)}
-    return request.run is not None and (request.run, request.clear_number) in asked
-
-
 def _is_handed_over(env: Environment, request: PlanRequest, latest: Generation) -> bool:
     """Return whether the generation was begun for this clear of the run, which then reads it with its own options."""
     mine = (latest.run, latest.clear_number) == (request.run, request.clear_number)
