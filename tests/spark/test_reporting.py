@@ -212,6 +212,8 @@ LOST_TASK = (
     "Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent failure: Lost task 0.0 in"
     " stage 1.0 (TID 7) (host executor driver)"
 )
+_LOST_EXECUTOR = f"{LOST_TASK}: ExecutorLostFailure (executor 3 exited caused by one of the running tasks) Reason:"
+_FOR_MEMORY = "if it was killed for memory, raise spark.executor.memoryOverhead or lower"
 
 
 @pytest.mark.parametrize(
@@ -234,6 +236,13 @@ LOST_TASK = (
             f"{LOST_TASK}: org.apache.spark.SparkException: Python worker exited unexpectedly (crashed).",
             "(crashed).; if it was killed for memory, raise spark.executor.memoryOverhead or lower",
         ),
+        (f"{_LOST_EXECUTOR} Command exited with code 137", f"code 137; {_FOR_MEMORY}"),
+        (f"{_LOST_EXECUTOR} Container killed by YARN for exceeding physical memory limits.", f"; {_FOR_MEMORY}"),
+        (
+            f"{_LOST_EXECUTOR} \nThe executor with id 3 exited with exit code 137(SIGKILL).\nThe API gave: no",
+            f"Reason: The executor with id 3 exited with exit code 137(SIGKILL).; {_FOR_MEMORY}",
+        ),
+        (f"{_LOST_EXECUTOR} worker lost", "; see Spark's log, then retry"),
         ("ValueError: Python worker exited unexpectedly", "; see Spark's log, then retry"),
         ("ValueError: no", "the Spark job failed: ValueError: no; see Spark's log, then retry"),
         ('ValueError: no number: Cannot run program "x"', "; see Spark's log, then retry"),

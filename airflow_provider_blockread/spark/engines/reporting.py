@@ -10,7 +10,8 @@ from airflow_provider_blockread.errors import BlockReadError, SparkJobError
 from airflow_provider_blockread.exchange.failures import as_line, from_text
 
 # The line of Spark's long message with the reason: Py4J's first line only names a call, its second one an exception.
-_REASON = re.compile(r"Job aborted.*|Job \d+ cancelled.*|.*Connection refused.*")
+# Kubernetes' own begins in the next one.
+_REASON = re.compile(r"Job aborted.*(?:(?<=Reason: )\n.+)?|Job \d+ cancelled.*|.*Connection refused.*")
 _OF_JAVA = re.compile(r"(?<=^: )\S.*", re.MULTILINE)
 
 # The line after the frames of a Python traceback, and what looks like one where Spark is set to hide tracebacks; names
@@ -21,8 +22,8 @@ _RAISED = re.compile(r"^(?!org\.|java\.|py4j\.)(?:\w+\.)*\w*(?:Error|Exception|I
 # The beginning of what Spark's scheduler says of a task that failed.
 _OF_TASK = r"Job aborted due to stage failure: Task [^:]*: [^:]*: "
 
-# Problems of the executors' Python, which `spark.pyspark.python` names, and not of a record. A pattern begins with the
-# class of the error, since the text after it may quote a record.
+# Problems of the executors, or of their Python, which `spark.pyspark.python` names, and not of a record. A pattern
+# begins with the class of the error, since the text after it may quote a record.
 _ADVICE = (
     (
         re.compile(r"ModuleNotFoundError: No module named "),
@@ -40,7 +41,10 @@ _ADVICE = (
         "let spark.pyspark.python name a Python that is on every worker; then retry",
     ),
     (
-        re.compile(rf"{_OF_TASK}org\.apache\.spark\.SparkException: Python worker exited unexpectedly"),
+        re.compile(
+            rf"{_OF_TASK}(?:org\.apache\.spark\.SparkException: Python worker exited unexpectedly"
+            r"|ExecutorLostFailure .* Reason: .*(?:\b137\b|exceeding|OOM))"
+        ),
         "if it was killed for memory, raise spark.executor.memoryOverhead or lower spark.executor.cores; then retry",
     ),
 )
@@ -70,7 +74,7 @@ def job_failed(error: BaseException) -> SparkJobError:
     text = str(error)
     reason = _REASON.search(text) or _OF_JAVA.search(text)
     # What a task raised in Python comes first.
-    said = raised_by(text) or (reason[0] if reason else text.strip().partition("\n")[0])
+    said = raised_by(text) or (reason[0].replace("\n", "") if reason else text.strip().partition("\n")[0])
     short = said[:_MAX_CHARS].strip() + (" ..." if len(said) > _MAX_CHARS else "")
     advice = next((advice for pattern, advice in _ADVICE if pattern.match(short)), "see Spark's log, then retry")
     return SparkJobError(f"the Spark job failed: {short or type(error).__name__}; {advice}")
