@@ -90,6 +90,16 @@ def is_adopted(ledger: Ledger, claim: Claim) -> bool:
     return row is not None and row.epoch == claim.epoch and row.holder != claim.holder
 
 
+def get_group(ledger: Ledger, ref: GroupRef) -> Group:
+    """Return a group.
+
+    Raises:
+        StateError: when there is no such group.
+    """
+    with ledger.reading() as connection:
+        return group_from(_group(connection, ref, locked=False))
+
+
 def running_before(ledger: Ledger, ref: GroupRef) -> list[Group]:
     """Return the group in earlier generations with an attempt that may still run on a cluster."""
     mine = (groups.c.window_id == ref.window, groups.c.number == ref.group, groups.c.generation < ref.generation)
@@ -202,8 +212,9 @@ def _is(ref: GroupRef) -> tuple[ColumnElement[bool], ...]:
     return in_generation(groups, ref.window, ref.generation), groups.c.number == ref.group
 
 
-def _group(connection: Connection, ref: GroupRef) -> Row[Any]:
-    row = connection.execute(select(groups).where(*_is(ref)).with_for_update()).one_or_none()
+def _group(connection: Connection, ref: GroupRef, *, locked: bool = True) -> Row[Any]:
+    query = select(groups).where(*_is(ref))
+    row = connection.execute(query.with_for_update() if locked else query).one_or_none()
     if row is None:
         msg = f"there is no {ref}; list the groups with `blockread windows show {ref.window}`"
         raise StateError(msg)

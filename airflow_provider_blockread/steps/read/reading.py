@@ -21,11 +21,12 @@ from airflow_provider_blockread.exchange.model import ReadSpec, Submission, Targ
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
 from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
-from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation, list_groups
+from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.windows.groups import (
     claim_group,
     complete_group,
     fail_group,
+    get_group,
     heartbeat,
     is_adopted,
     record_submission,
@@ -72,7 +73,7 @@ class Attempt:
         self.title = describe_group(self._found.planned)
 
     def _row(self) -> Group:
-        return list_groups(self._env.ledger, self.ref.window, self.ref.generation)[self.ref.group]
+        return get_group(self._env.ledger, self.ref)
 
     def claim(self, caller: Caller) -> Claim | None:
         """Return the right to read the group, or None if it is already read; drivers of earlier tries are stopped.

@@ -13,9 +13,8 @@ from typing import Any, cast
 
 from airflow_provider_blockread.errors import ConflictError, SparkJobError
 from airflow_provider_blockread.exchange.layout import application_name, scan_name
-from airflow_provider_blockread.ledger.model import Claim
-from airflow_provider_blockread.ledger.windows.generations import list_groups
-from airflow_provider_blockread.ledger.windows.groups import fail_group
+from airflow_provider_blockread.ledger.model import Claim, GroupRef
+from airflow_provider_blockread.ledger.windows.groups import fail_group, get_group
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FunctionCode, SparkJob
 from airflow_provider_blockread.options.values import from_json
@@ -63,7 +62,7 @@ def end_remotely(env: Environment, asked: Request) -> Done:
     if asked["group"] is None:
         name = scan_name(ref.window, get_window(env.ledger, ref.window).scan_epoch)
     else:
-        row = list_groups(env.ledger, ref.window, ref.generation)[asked["group"]]
+        row = get_group(env.ledger, GroupRef(window=ref.window, generation=ref.generation, group=asked["group"]))
         if row.state != "running" or row.owner != asked["owner"] or row.clear_number > asked["clear_number"]:
             return Done()
         name = application_name(ref.window, ref.generation, row.ref.group, row.epoch)
