@@ -45,5 +45,5 @@ def import_path(kind: str, path: str, name: str) -> None:
         OptionsError: with the form of such a path.
     """
     if not all(path.partition(":")[::2]):
-        msg = f"{kind}: path must read 'package.module:{name}', not {path!r}"
+        msg = f"{kind}: path must be 'package.module:{name}', not {path!r}"
         raise OptionsError(msg)

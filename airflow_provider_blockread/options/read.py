@@ -129,7 +129,7 @@ class SparkJob(Value):
 
     def __post_init__(self) -> None:
         if self.master is not None and not (is_template(self.master) or self.master.startswith(_MASTERS)):
-            msg = "spark_job: master must read local[2], spark://host:7077, yarn or k8s://https://host:443"
+            msg = "spark_job: master must be local[2], spark://host:7077, yarn or k8s://https://host:443"
             raise OptionsError(msg)
         if self.remote is not None:
             self._check_remote(self.remote)
@@ -156,7 +156,7 @@ class SparkJob(Value):
             msg = f"spark_job: remote and {named[0]} both say where Spark runs; leave one of them out"
             raise OptionsError(msg)
         if not (is_template(remote) or remote.startswith("sc://")):  # a template is checked once it is rendered
-            msg = "spark_job: remote must read 'sc://host:port'"
+            msg = "spark_job: remote must be 'sc://host:port'"
             raise OptionsError(msg)
         if _IS_TOKEN.search(remote):
             msg = (

@@ -216,7 +216,7 @@ def test_db_upgrade(place: Place) -> None:
         (["windows", "verify", "nope"], "has no window 'nope'"),
         (["plan", "nowhere"], "does not exist; correct its path"),
         (["plan", ".", "--block-size", "many"], "'many' is not a size; write bytes as 4096"),
-        (["plan", ".", "--format-option", "newline"], "--format-option must read KEY=VALUE"),
+        (["plan", ".", "--format-option", "newline"], "--format-option must be KEY=VALUE"),
         (
             ["plan", ".", "--format-option", "colour=red"],
             "lines has no option 'colour'; it has compression, newline, encoding",
@@ -228,13 +228,13 @@ def test_db_upgrade(place: Place) -> None:
         (["plan", ".", "--format", "json_lines", "--schema", "id colour"], "colour"),
         (
             ["run", ".", "--output", "out", "--conf", "nothing"],
-            "--conf must read KEY=VALUE, but number 1 of",
+            "--conf must be KEY=VALUE, but number 1 of",
         ),
         (["run", ".", "--output", "out", "--compression", "best"], "compression must be one of snappy, zstd"),
         (["run", ".", "--output", "out", "--sink-option", "colour=red"], "parquet has no option 'colour'; it has uri"),
         (
             ["run", ".", "--output", "out", "--function", "nothing"],
-            "path must read 'package.module:function', not 'nothing'",
+            "path must be 'package.module:function', not 'nothing'",
         ),
         (
             ["run", ".", "--output", "out", "--sql", "DROP TABLE records"],

@@ -26,10 +26,10 @@ def test_variables_to_inherit_are_named(name: str) -> None:
         ({"remote": "sc://a:1/;token=b"}, "must not contain a token", {"remote": "sc://a:1"}),
         ({"remote": "sc://a:1/;Authorization=Bearer%20pa55"}, "must not contain a token", {"remote": "sc://a:1"}),
         ({"remote": "sc://ann:pa55@a:1"}, "must not contain a token", {"remote": "sc://a:1/;user_id=ann"}),
-        ({"master": "locl[*]"}, r"master must read local\[2\]", {"master": "local[2]"}),
+        ({"master": "locl[*]"}, r"master must be local\[2\]", {"master": "local[2]"}),
         ({"master": "mesos://a:pa55@b:1"}, "or k8s://https://host:443", {"master": "k8s://https://host:443"}),
-        ({"master": "yarm"}, "master must read", {"master": "{% if params.far %}yarn{% else %}local{% endif %}"}),
-        ({"remote": "a:pa55@b:1"}, "remote must read 'sc://host:port'", {"remote": "{{ var.value.spark }}"}),
+        ({"master": "yarm"}, "master must be", {"master": "{% if params.far %}yarn{% else %}local{% endif %}"}),
+        ({"remote": "a:pa55@b:1"}, "remote must be 'sc://host:port'", {"remote": "{{ var.value.spark }}"}),
     ],
 )
 def test_where_spark_runs_is_named_once_and_without_a_token(

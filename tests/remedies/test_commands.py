@@ -36,7 +36,7 @@ _INTERVAL = "2026-11-21T04:00Z/2026-11-21T05:00Z"
         (["--schema", "id long"], "--schema belongs to csv", ["--format", "csv", "--schema", "id long"]),
         (["--schema", "id long"], "json_lines", ["--format", "json_lines", "--schema", "id long"]),
         (["--schema", "id long"], "json_array", ["--format", "json_array", "--schema", "id long"]),
-        (["--format-option", "newline"], "must read KEY=VALUE", ["--format-option", "newline=lf"]),
+        (["--format-option", "newline"], "must be KEY=VALUE", ["--format-option", "newline=lf"]),
     ],
 )
 def test_options_of_a_plan(logs: Pipe, desk: Desk, wrong: list[str], says: str, right: list[str]) -> None:

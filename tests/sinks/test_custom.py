@@ -89,7 +89,7 @@ def test_what_is_no_sink_is_refused() -> None:
 
 def test_a_path_must_name_a_class_and_options_hold_no_secret() -> None:
     """Both are refused when the DAG is parsed."""
-    with pytest.raises(OptionsError, match=r"path must read 'package\.module:Class', not 'orc'"):
+    with pytest.raises(OptionsError, match=r"path must be 'package\.module:Class', not 'orc'"):
         CustomSink("/o", path="orc")
     for secret in (
         {"api_token": "x"},

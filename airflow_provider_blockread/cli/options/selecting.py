@@ -41,7 +41,7 @@ class Selecting:
             return None
         start, slash, end = self.interval.partition("/")
         if not slash:
-            msg = f"--interval {self.interval!r} must read START/END, as in 2026-11-21T04:00Z/2026-11-21T05:00Z"
+            msg = f"--interval {self.interval!r} must be START/END, as in 2026-11-21T04:00Z/2026-11-21T05:00Z"
             raise OptionsError(msg)
         bounds = parse_time(start), parse_time(end)
         if bounds[0] >= bounds[1]:

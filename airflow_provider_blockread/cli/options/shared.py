@@ -159,7 +159,7 @@ def parse_pairs(option: str, pairs: Iterable[str], separate: Mapping[str, str] =
     for number, pair in enumerate(pairs, 1):
         key, equals, value = pair.partition("=")
         if not equals:  # the text may be a secret
-            msg = f"{option} must read KEY=VALUE, but number {number} of them has no equals sign"
+            msg = f"{option} must be KEY=VALUE, but number {number} of them has no equals sign"
             raise OptionsError(msg)
         if key in found:
             msg = f"{option} {key} is given twice; give it once"

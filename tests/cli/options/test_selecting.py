@@ -151,7 +151,7 @@ def test_plan_tells_how_many_readers_and_why(hours: Place) -> None:
         (["--min-readers", "9"], "set target_minutes, or leave both out"),
         (["--window", " "], "--window is blank; give it a value"),
         (["--window", ""], "--window is blank; give it a value"),
-        (["--interval", "2026-11-21"], "must read START/END"),
+        (["--interval", "2026-11-21"], "must be START/END"),
         (["--interval", "2026-11-21/2026-11-21"], "is empty: its end must be after its start"),
         (["--interval", "soon/2026-11-21"], "'soon' is not a time"),
         (["--start-from", "soon"], "'soon' is not a time; write it as 2026-11-21"),

@@ -145,7 +145,7 @@ OPTIONS_SIDE: list[Entry] = [
     ),
     Remedy(
         "options/read.py",
-        "master must read",
+        "master must be",
         "tests/options/test_spark_job.py::test_where_spark_runs_is_named_once_and_without_a_token",
     ),
     Remedy(
@@ -155,7 +155,7 @@ OPTIONS_SIDE: list[Entry] = [
     ),
     Remedy(
         "options/read.py",
-        "must read 'sc://",
+        "must be 'sc://",
         "tests/options/test_spark_job.py::test_where_spark_runs_is_named_once_and_without_a_token",
     ),
     Remedy(
