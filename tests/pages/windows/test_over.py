@@ -124,7 +124,7 @@ def test_a_pruned_window_offers_what_works(lake: Lake) -> None:
     assert "records 102" in run
     assert "0 of" not in run.partition("second")[0]
     assert "left alone, since it was pruned on 2026-01-03 and its plan is gone" in verify
-    assert "from a shell" not in verify
+    assert "In a shell" not in verify
     assert "<button" not in verify.partition('class="action"')[2]
 
 
