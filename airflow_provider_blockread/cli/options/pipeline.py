@@ -95,7 +95,10 @@ class Pipeline(WindowOptions):
         """Return what to plan."""
         record_format = make_format_option(self.format_name, self.format_option, self.schema)
         splitting = Splitting(
-            block_size=self.block_size, min_readers=self.min_readers, target_minutes=self.target_minutes
+            block_size=self.block_size,
+            min_readers=self.min_readers,
+            max_readers=self.max_readers,
+            target_minutes=self.target_minutes,
         )
         return self.requested(env, reading.generation(record_format), splitting)
 
