@@ -119,7 +119,7 @@ def test_an_index_that_promises_more_than_a_value_holds(tmp_path: Path, lengths:
         name = ["file:///0"] if command == ["cat"] else []
         error = CliRunner().invoke(blockread, ["members", *command, str(path), *name]).exception
         assert isinstance(error, SourceError)
-        assert f"file://{path} is damaged, or no merged file: its index does not cover it" in str(error)
+        assert f"file://{path} is damaged, or not a merged file: its index does not cover it" in str(error)
 
 
 def test_a_seek_table_that_promises_more_than_a_value_holds(tmp_path: Path) -> None:

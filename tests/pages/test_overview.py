@@ -277,7 +277,7 @@ def test_health_names_what_is_stuck_and_what_is_old(
     assert ledger_database(ledger).prunable == 2
     monkeypatch.setattr("airflow_provider_blockread.ledger.overview.health.MOST_PRUNABLE", 1)
     assert ledger_database(ledger).prunable == 1
-    assert {("files", 2, "rows"), ("windows", 2, "rows"), ("feeds", 1, "rows")} <= set(database.tables)
+    assert {("files", 2, "rows"), ("windows", 2, "rows"), ("feeds", 1, "row")} <= set(database.tables)
 
 
 def test_health_counts_the_rows_that_are_there(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
