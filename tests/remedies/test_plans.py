@@ -84,7 +84,7 @@ def test_a_window_that_is_begun_stays_with_its_output(here: Pipe, desk: Desk) ->
     plan, elsewhere = here.plan(), str(here.folder / "elsewhere")
     run = ("run", str(here.source), "--output", elsewhere)
     message = desk.refused(*run, "--name", "feed")
-    assert f"window 'w' was begun for file://{here.out}" in message
+    assert f"window 'w' was begun for output file://{here.out}" in message
     desk.done(*run, "--name", "another")
     desk.carry_out(message)
     desk.done(*run, "--name", "feed", "--output", f"{elsewhere}2")

@@ -80,7 +80,7 @@ def test_truncated_integers(values: list[int], width: int) -> None:
     expected = [value - value % width for value in values]
     wrong = next((row for row, value in enumerate(expected) if value < -(2**63)), None)
     if wrong is not None:
-        with pytest.raises(RowError, match="too little is left") as found:
+        with pytest.raises(RowError, match="cannot hold the next lower multiple of") as found:
             transformed(pa.array(values), Partition("c", "truncate", width))
         assert values[found.value.row] == values[wrong]
         return

@@ -45,7 +45,7 @@ def test_a_property_that_the_library_does_not_have(tmp_path: Path, name: str) ->
     """It is named before anything is read; a table that is there takes rows without it."""
     place = str(tmp_path / "out")
     option = DeltaSink(place, properties={"delta.appendOnly": "false", name: "true"})
-    with pytest.raises(OptionsError, match=f"no table with such a property .*'{name}'.*; correct properties"):
+    with pytest.raises(OptionsError, match=f"create a table with this property .*'{name}'.*; correct properties"):
         make_sink(STORES, option).prepare(None, "")
     bench = Bench("delta", place, {"properties": {"delta.appendOnly": "false"}})
     bench.publish("a")
