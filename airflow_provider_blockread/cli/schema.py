@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain, islice
 from typing import Any
 
 import click
 
+from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.cli.options.shared import (
     COUNT,
     format_option_option,
@@ -19,7 +21,8 @@ from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_o
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json, say
 from airflow_provider_blockread.errors import SourceError
-from airflow_provider_blockread.options import Bounds, Csv, Policies
+from airflow_provider_blockread.ledger.store import utc_now
+from airflow_provider_blockread.options import Bounds, Csv, FileSource, Policies
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.records.csv.infer import infer_schema as infer_csv
 from airflow_provider_blockread.records.json.infer import Inferred
@@ -28,8 +31,6 @@ from airflow_provider_blockread.spark.inferring import SAMPLE_FILES, naming_samp
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 from airflow_provider_blockread.storage.stores import Stores
-
-_now = time.time  # seconds since the epoch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +66,9 @@ def schema(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
     given = SchemaOptions(**options)
     option = make_format_option(given.format_name, given.format_option, None)
     stores, source, sampled = Stores(), given.file_source(), list[str]()
-    listed = (version for version in list_files(stores, source, now_s=_now()) if version.size)
     opening = _Opening(policies=Policies(), bounds=bounds_of(source))
     with printing_aside(), naming_sampled(sampled):
-        samples = sample_files(stores, listed, option, opening, sampled)
+        samples = sample_files(stores, _with_bytes(stores, source), option, opening, sampled)
         first = list(islice(samples, 1))
         if not first:
             msg = f"{', '.join(given.source)} has no file with a record; check the source and --pattern"
@@ -84,3 +84,7 @@ def schema(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
     for words in found.unfit:
         say(words, err=True)
     say(found.schema)
+
+
+def _with_bytes(stores: Stores, source: FileSource, now: Callable[[], datetime] = utc_now) -> Iterator[FileVersion]:
+    return (version for version in list_files(stores, source, now_s=now().timestamp()) if version.size)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from airflow_provider_blockread.errors import OptionsError, shell_word
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.window import files_called
 from airflow_provider_blockread.ledger.windows.generations import list_generations
+from airflow_provider_blockread.options.upkeep import FILE_STATUSES, WITHDRAWN_FILES
 from airflow_provider_blockread.pages.site import Again, Tasks, task_of
 from airflow_provider_blockread.steps.excluding import exclude, propose_excluding
 from airflow_provider_blockread.steps.intent import Intent
@@ -17,8 +18,11 @@ from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.upkeep.handing_over import Reading, hand_over, propose_reading
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, propose_abandoning, propose_undoing, undo
 
-_STATUSES = {"done": "any result", "bad": "bad records", "quarantined": "bad records in quarantine"}
-_WITHDRAWN = {
+#: What a form says for the value of an option.
+_LABELS = {
+    "done": "any result",
+    "bad": "bad records",
+    "quarantined": "bad records in quarantine",
     "pending": "return to the feed, for a later window",
     "excluded": "are excluded: no later window reads them",
 }
@@ -136,6 +140,10 @@ def _command(action: str, asked: Asked) -> str:
     return f"blockread windows {action} {window}"
 
 
+def _labelled(values: Iterable[str]) -> dict[str, str]:
+    return {value: _LABELS[value] for value in values}
+
+
 ACTIONS = {
     action.name: action
     for action in (
@@ -145,7 +153,7 @@ ACTIONS = {
             "Reprocess files",
             "Read some files again in their newest versions; the window is published once it is proven as a whole",
             Field(name="path", label="Files (a glob on their paths)"),
-            Field(name="status", label="Only those with", choices=_STATUSES),
+            Field(name="status", label="Only those with", choices=_labelled(FILE_STATUSES)),
         ),
         _read_again("verify", "Verify", "Read all files again and prove them; nothing is written"),
         Action(
@@ -174,7 +182,7 @@ ACTIONS = {
             what="Remove what the window has published, and give the window up",
             propose=lambda asked: Proposal(intent=propose_undoing(asked.env, asked.window, files=asked.given["files"])),
             perform=lambda asked: undo(asked.env, asked.window, files=asked.given["files"], who=asked.who),
-            fields=(Field(name="files", label="Source files", choices=_WITHDRAWN),),
+            fields=(Field(name="files", label="Source files", choices=_labelled(WITHDRAWN_FILES)),),
         ),
     )
 }

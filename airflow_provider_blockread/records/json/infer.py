@@ -67,7 +67,9 @@ class _Field:
     @property
     def type(self) -> pa.DataType | None:
         """The type of the most frequent kind of values: a string if all are null, none for objects without fields."""
-        kind = self.kinds.most_common(1)[0][0] if self.kinds else "string"
+        if not self.kinds:
+            return pa.string()
+        kind = self.kinds.most_common(1)[0][0]
         if kind == "object":
             return pa.struct(self.columns) if len(self.columns) else None
         if kind == "array":
@@ -138,10 +140,7 @@ def _of_texts(texts: Iterable[str]) -> pa.DataType:
     """Return the first type of times that fits all texts, else string."""
     values = pa.array(sorted(texts), pa.string())
     for kind, pattern in _OF_TEXTS.items():
-        if (
-            len(values)
-            and pc.all(pc.match_substring_regex(values, pattern)).as_py()
-            and not len(convert(values, kind)[1])
-        ):
+        is_alike = pc.all(pc.match_substring_regex(values, pattern)).as_py()
+        if is_alike and not len(convert(values, kind)[1]):
             return kind
     return pa.string()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -104,15 +103,10 @@ _VALUES = st.recursive(
 
 
 @given(st.lists(st.dictionaries(_KEYS, _VALUES, max_size=3), min_size=1, max_size=4))
-def test_the_records_are_good_under_their_schema(records: list[Mapping[str, object]]) -> None:
+def test_the_records_are_good_under_their_schema(records: list[dict[str, object]]) -> None:
     """Unless something is said of them."""
-    lines = [json.dumps(record) for record in records]
-    if not any(records):
-        return
-    try:
-        found = inferred(*lines)
-    except RecordError:
-        return
+    lines = [json.dumps(record | {"number": number}) for number, record in enumerate(records)]
+    found = inferred(*lines)
 
     source, fmt = open_source(io.BytesIO("\n".join(lines).encode()), make_format(JsonLines(schema=found.schema)))
     bad = [record for chunk in sample_file(source, fmt, 2**20).chunks for record in fmt.decoder().decode(chunk).bad]
