@@ -47,7 +47,11 @@ def access_of(sink: Sink | None) -> dict[str, dict[str, str]]:
 
 
 async def aaccess_of(sink: Sink | None) -> dict[str, dict[str, str]]:
-    """Return the same as `access_of`, for triggers: without blocking the event loop."""
+    """Return the same as `access_of`, for triggers: without blocking the event loop.
+
+    Raises:
+        OptionsError, TransientError: as `access_of`.
+    """
     conn_id = None if sink is None else sink.access_conn_id
     return {} if conn_id is None else {conn_id: access_by(await aconnection(conn_id))}
 
@@ -64,7 +68,11 @@ def access_by(connection: Connection) -> dict[str, str]:
 
 
 async def acredentials_for(source: FileSource | None, sink: Sink | None) -> Credentials:
-    """Return the same as `credentials_for`, for triggers: without blocking the event loop."""
+    """Return the same as `credentials_for`, for triggers: without blocking the event loop.
+
+    Raises:
+        OptionsError, TransientError: as `credentials_for`.
+    """
     named = _named(source, sink)
     found = {conn_id: await aconnection(conn_id) for conn_id in {conn_id for _, conn_id in named}}
     return await asyncio.to_thread(_resolved, named, found)  # masking secrets and assuming a role are blocking calls

@@ -46,6 +46,11 @@ def sample_files(
     """Yield the first records of those files that have a record or header.
 
     `sampled` gets the path of each; when an error is raised, the last one is the file concerned.
+
+    Raises:
+        FileMissingError: when a file is gone.
+        FileChangedError: when a file is no longer the same version.
+        RecordError: when a record is longer than the policies allow.
     """
     fmt = make_format(option)
     for version in versions:
@@ -60,7 +65,11 @@ def sample_files(
 
 @contextmanager
 def naming_sampled(sampled: list[str]) -> Iterator[None]:
-    """Name the file of the sample, the last one, of which a record is no csv or JSON, or too long."""
+    """Name the last file of the sample in an error about its records.
+
+    Raises:
+        RecordError: when the body does.
+    """
     try:
         yield
     except RecordError as error:
