@@ -205,7 +205,7 @@ def _summary(summary: WindowRow) -> dict[str, Any]:
         "table_version": generation.table_version if generation else None,
         "schema_changes": generation.schema_changes if generation else None,
         "excluded": summary.excluded,
-        "created_at": window.created_at.isoformat(timespec="seconds"),
+        "created_at": window.created_at.isoformat(),
         "error": summary.generation.error if summary.generation else None,
         "newer": newer and {"generation": newer.number, "mode": newer.mode, "state": progress.state},
         "note": _note(summary),

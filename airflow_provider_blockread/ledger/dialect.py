@@ -186,6 +186,13 @@ def set_last_id(connection: Connection, table: Table, last: int) -> None:
         connection.execute(text(statement), {"name": table.name, "last": last})
 
 
+def renew_statistics(connection: Connection, tables: Iterable[Table]) -> None:
+    """Let PostgreSQL count the rows of tables that were just filled: until it does so by itself, it scans them."""
+    if connection.dialect.name == "postgresql":
+        for table in tables:
+            connection.execute(text(f"ANALYZE {connection.dialect.identifier_preparer.format_table(table)}"))
+
+
 def driver_digest(connection: Connection) -> Callable[[str], object]:
     """Return a function that converts the digest of a path to the driver's own value, for `insert_many`."""
     return bytes.fromhex if connection.dialect.name == "sqlite" else str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, Table, select
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.ledger.dialect import freeze, last_id, set_last_id
+from airflow_provider_blockread.ledger.dialect import freeze, last_id, renew_statistics, set_last_id
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.schema.columns import metadata
 from airflow_provider_blockread.ledger.store import Ledger
@@ -31,7 +31,10 @@ def copy_ledger(source: Ledger, target: Ledger) -> int:
             raise OptionsError(msg)
         new.execute(tables.ledger.delete())
         freeze(old)
-        return sum(_copy(old, new, table) for table in metadata.sorted_tables if table is not tables.version)
+        copied = [table for table in metadata.sorted_tables if table is not tables.version]
+        rows = sum(_copy(old, new, table) for table in copied)
+        renew_statistics(new, copied)
+        return rows
 
 
 def _copy(old: Connection, new: Connection, table: Table) -> int:
