@@ -13,7 +13,17 @@ from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, Comp
 from airflow_provider_blockread.operators.reports.observing import AirflowObserver
 from airflow_provider_blockread.operators.reports.summaries import Rows, as_table
 from airflow_provider_blockread.operators.run_identity import RunIdentity
-from airflow_provider_blockread.options import FileSource, Sink, SparkJob, Value
+from airflow_provider_blockread.options import (
+    FileSource,
+    FormatOption,
+    FunctionOption,
+    Policies,
+    Selection,
+    Sink,
+    SparkJob,
+    Splitting,
+    Value,
+)
 from airflow_provider_blockread.options.checks import one_of
 from airflow_provider_blockread.options.values import is_template
 
@@ -32,6 +42,18 @@ SUMMARY_KEY = "summary"
 
 FAILED = "blockread_error"
 """The key in a task's context of the error with which its step ended."""
+
+KINDS: Mapping[str, type[Value]] = {
+    "source": FileSource,
+    "sink": Sink,
+    "spark": SparkJob,
+    "record_format": FormatOption,
+    "splitting": Splitting,
+    "function": FunctionOption,
+    "selection": Selection,
+    "policies": Policies,
+}
+"""The kind of each option of an operator that is a value."""
 
 _SUMMARY_CHARS = 1000
 
@@ -120,10 +142,17 @@ class StepOperator(OptionTemplates):
         """Return the step's result; its errors are raised unchanged. The ledger is closed afterwards."""
         self._run = str(run_identity(context))
         try:
+            self._require_kinds()
             return step(context)
         finally:
             if self._env is not None:
                 self._env.ledger.close()
+
+    def _require_kinds(self) -> None:
+        """Refuse what tasks have returned in place of options."""
+        for name in KINDS.keys() & set(self.template_fields):
+            if getattr(self, name) is not None:
+                require_kind(self.task_id, name, getattr(self, name), KINDS[name])
 
     def _log_ledger(self, error: BlockReadError) -> None:
         """Log the ledger's URL for the commands that an error names, unless they use that ledger by default."""
@@ -203,7 +232,7 @@ class SparkOperator(StepOperator):
 
 
 def require_kind(task: str, name: str, value: object, kind: type[Value]) -> None:
-    """Refuse a value that is not an option of a kind when the DAG is parsed; results of tasks are not checked here.
+    """Refuse a value that is not an option of a kind; one that Airflow resolves later is checked when the task runs.
 
     Raises:
         OptionsError: with the task and the option's name.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.base import StepOperator, require_valid
 from airflow_provider_blockread.options import parse_age
 
@@ -20,21 +21,21 @@ class PruneLedgerOperator(StepOperator):
 
     :param older_than: windows published or abandoned at least this long ago: seconds, or text such as `90d`; a
         template.
-    :param keep: the number of newest published windows of each feed that are not pruned.
+    :param keep: the number of newest published windows of each feed that are not pruned; a template.
     :param feed: only windows of this feed, a template; default: of all feeds that `source` and `sink` give access to.
     :param keep_manifests: keep the plans of pruned windows, so that clearing their runs can rebuild them.
     :param dry_run: only log and return what would be done.
     :param sink: needed only for the connection of the work area.
     """
 
-    template_fields = (*StepOperator.template_fields, "older_than", "feed")
+    template_fields = (*StepOperator.template_fields, "older_than", "keep", "feed")
     ui_color = "#e3e3e3"
 
     def __init__(
         self,
         *,
         older_than: float | str = "90d",
-        keep: int = 100,
+        keep: int | str = 100,
         feed: str | None = None,
         keep_manifests: bool = False,
         dry_run: bool = False,
@@ -42,6 +43,7 @@ class PruneLedgerOperator(StepOperator):
     ) -> None:
         super().__init__(**kwargs)
         require_valid(self.task_id, "older_than", older_than, parse_age)
+        require_valid(self.task_id, "keep", keep, _number)
         self.older_than = older_than
         self.keep = keep
         self.feed = feed
@@ -55,10 +57,17 @@ class PruneLedgerOperator(StepOperator):
         env = self.environment()
         request = PruneRequest(
             older_than=parse_age(self.older_than),
-            keep=self.keep,
+            keep=_number(self.keep),
             feed=self.feed,
             keep_manifests=self.keep_manifests,
         )
         intent = propose_pruning(env, request)
         intent.report(env.observer)
         return intent.to_json() if self.only_proposes else prune(env, request).to_json()
+
+
+def _number(value: float | str) -> int:
+    if isinstance(value, int) or (isinstance(value, str) and value.isdecimal()):
+        return int(value)
+    msg = f"prune: keep must be a whole number of windows, not {value!r}"
+    raise OptionsError(msg)

@@ -34,7 +34,7 @@ from airflow_provider_blockread.spark.data_source.options import NAME, ReadOptio
 from airflow_provider_blockread.spark.data_source.planning import plan_partitions
 from airflow_provider_blockread.spark.data_source.reading import read_batches
 from airflow_provider_blockread.spark.data_source.remedies import advise
-from airflow_provider_blockread.spark.engines.columns import has_variant, in_arrow, in_spark
+from airflow_provider_blockread.spark.engines.columns import in_arrow, in_spark, opaque_type
 from airflow_provider_blockread.spark.inferring import infer_columns, naming_sampled
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
@@ -126,8 +126,8 @@ class BlockReadSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader that returns these columns."""
         with _short_errors():
-            if has_variant(schema):
-                msg = f"{NAME}: no format reads a variant; declare a string, and use Spark's function `parse_json`"
+            if kind := opaque_type(schema):
+                msg = f"{NAME}: no format reads a {kind}; declare a string, and convert it in Spark, as by `parse_json`"
                 raise OptionsError(msg)
             asked = in_arrow(schema)
             read = self._read

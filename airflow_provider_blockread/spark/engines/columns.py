@@ -11,7 +11,7 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
-_VARIANT = re.compile(r'"(?:type|elementType|valueType)":"variant"')
+_OPAQUE = re.compile(r'"(?:type|elementType|valueType)":"(variant|geometry|geography)\b')
 
 
 def in_spark(schema: pa.Schema) -> StructType:
@@ -21,9 +21,10 @@ def in_spark(schema: pa.Schema) -> StructType:
     return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def has_variant(schema: StructType) -> bool:
-    """Return whether a column is or contains a variant, which in Arrow would be a struct of two columns."""
-    return _VARIANT.search(schema.json()) is not None
+def opaque_type(schema: StructType) -> str | None:
+    """Return a type that a column is of or contains, and that Arrow would hold as a struct of its parts; else None."""
+    found = _OPAQUE.search(schema.json())
+    return found and found[1]
 
 
 def in_arrow(schema: StructType) -> pa.Schema:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import FunctionError
 from airflow_provider_blockread.options import DataFrameFunction, FrameFunction, Sql
 from airflow_provider_blockread.sinks.conform import difference, misnamed
-from airflow_provider_blockread.spark.engines.columns import has_variant, in_arrow
+from airflow_provider_blockread.spark.engines.columns import in_arrow, opaque_type
 from airflow_provider_blockread.spark.engines.session import is_lost
 from airflow_provider_blockread.spark.tasks.loading import load_function
 from airflow_provider_blockread.spark.tasks.user_function import declared_schema
@@ -112,7 +112,7 @@ def _in_arrow(column: StructField) -> pa.Field:
 
     schema, why = StructType([column]), ""
     try:
-        if not has_variant(schema):
+        if opaque_type(schema) is None:
             return in_arrow(schema).field(0)
     except (PySparkException, ValueError) as error:
         why = f" ({error})"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from airflow.sdk import DAG, Asset
+from airflow.sdk import DAG, Asset, task
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.notifications.blockread import BlockReadNotifier
@@ -80,3 +80,19 @@ def test_a_chat_hears_of_a_merge_that_fails(runs: Any, landing: Path, dag_id: st
     (text,) = heard
     assert text.startswith("Window ")
     assert " has a bad record: nothing of it is published. The log of merge shows it." in text
+
+
+def test_what_a_task_returned_in_place_of_a_sink(runs: Any, dag_id: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """The merge fails for good, and names the option."""
+
+    @task
+    def given() -> dict[str, Any]:
+        return ParquetSink("/lake").to_json()
+
+    with DAG(dag_id) as dag:
+        MergeFilesOperator(task_id="merge", source=FileSource("/in"), sink=given(), retries=2)  # type: ignore[arg-type]
+    run = runs.start(dag)
+    assert runs.states(run) == {"given": "success", "merge": "failed"}
+    assert "merge: sink must be a Sink of airflow_provider_blockread.options, not a value of" in "".join(
+        capfd.readouterr()
+    )

@@ -63,7 +63,7 @@ def test_pruning_in_a_dag(
 
     preview = runs.start(pruning(older_than=0, keep=0, dry_run=True))
     assert (runs.xcom(preview, "prune")["pruned"], runs.xcom(preview, "prune")["files"]) == (1, 1)
-    done = runs.start(pruning(older_than="{{ 0 }}", keep=0))
+    done = runs.start(pruning(older_than="{{ 0 }}", keep="{{ 0 }}"))
     assert runs.xcom(done, "prune")["windows"] == 1
     assert feed_counts(LedgerHook().get_conn(), f"{dag_id}.logs") == {"pruned": 1}
 

@@ -61,6 +61,11 @@ def session(spark: InProcessSpark) -> Iterator[SparkSession]:
             "return records.selectExpr('to_json(parse_json(value)) AS value')",
         ),
         (
+            "return records.selectExpr('array(st_geomfromwkb(unhex(value))) AS value')",
+            "column 'value' is of type array<geometry.*>, which no output holds; cast it",
+            "return records",
+        ),
+        (
             "return records.selectExpr(\"INTERVAL '1' YEAR AS value\")",
             "column 'value' is of type interval year, which no output holds .*YearMonth.*; cast it in the function",
             "return records.selectExpr('CAST(value AS string) AS value')",
