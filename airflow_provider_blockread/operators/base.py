@@ -100,9 +100,9 @@ class StepOperator(OptionTemplates):
     ) -> None:
         super().__init__(**kwargs)
         if source is not None:
-            require_kind(self.task_id, "source", source, FileSource)
+            require_kind(self.task_id, "source", source)
         if sink is not None:
-            require_kind(self.task_id, "sink", sink, Sink)
+            require_kind(self.task_id, "sink", sink)
         self.source = source
         self.sink = sink
         self.ledger_conn_id = ledger_conn_id
@@ -150,9 +150,9 @@ class StepOperator(OptionTemplates):
 
     def _require_kinds(self) -> None:
         """Refuse what tasks have returned in place of options."""
-        for name in KINDS.keys() & set(self.template_fields):
-            if getattr(self, name) is not None:
-                require_kind(self.task_id, name, getattr(self, name), KINDS[name])
+        for name in KINDS:
+            if name in self.template_fields and getattr(self, name) is not None:
+                require_kind(self.task_id, name, getattr(self, name))
 
     def _log_ledger(self, error: BlockReadError) -> None:
         """Log the ledger's URL for the commands that an error names, unless they use that ledger by default."""
@@ -214,7 +214,7 @@ class SparkOperator(StepOperator):
 
     def __init__(self, *, spark: SparkJob = SparkJob(), **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
         super().__init__(**kwargs)
-        require_kind(self.task_id, "spark", spark, SparkJob)
+        require_kind(self.task_id, "spark", spark)
         self.spark = spark
         self._submitter: SparkSubmitter | ConnectSubmitter | None = None
 
@@ -231,12 +231,13 @@ class SparkOperator(StepOperator):
             self._submitter.cancel()
 
 
-def require_kind(task: str, name: str, value: object, kind: type[Value]) -> None:
-    """Refuse a value that is not an option of a kind; one that Airflow resolves later is checked when the task runs.
+def require_kind(task: str, name: str, value: object) -> None:
+    """Refuse a value that is not of its option's kind; one that Airflow resolves later is checked when the task runs.
 
     Raises:
         OptionsError: with the task and the option's name.
     """
+    kind = KINDS[name]
     if not isinstance(value, kind) and not hasattr(value, "iter_references"):  # Airflow resolves it later
         found = value.__name__ if isinstance(value, type) else f"a value of type {type(value).__name__}"
         msg = f"{task}: {name} must be a {kind.__name__} of airflow_provider_blockread.options, not {found}"

@@ -44,7 +44,7 @@ class CommitWindowOperator(PublishingOperator):
     ) -> None:
         super().__init__(**kwargs)
         Policies(on_empty=on_empty)  # validates the word
-        require_kind(self.task_id, "spark", spark, SparkJob)
+        require_kind(self.task_id, "spark", spark)
         self.window: Mapping[str, Any] = window
         self.on_empty = on_empty
         self.spark = spark

@@ -34,7 +34,7 @@ class MergeFilesOperator(SparkOperator, PlanOperator, PublishingOperator):
 
     def __init__(self, *, sink: Sink, max_readers: int | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - the base classes'
         super().__init__(sink=sink, **kwargs)
-        require_kind(self.task_id, "sink", sink, Sink)
+        require_kind(self.task_id, "sink", sink)
         if isinstance(sink, Sink) and isinstance(self.policies, Policies):  # else a task's result: checked when it runs
             merging(sink, self.policies)
         self.splitting = Splitting(max_readers=max_readers)

@@ -71,8 +71,8 @@ class PlanOperator(StepOperator):
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(source=source, sink=sink, **kwargs)
-        require_kind(self.task_id, "selection", selection, Selection)
-        require_kind(self.task_id, "policies", policies, Policies)
+        require_kind(self.task_id, "selection", selection)
+        require_kind(self.task_id, "policies", policies)
         self.selection = selection
         self.policies = policies
         self.feed = feed

@@ -69,5 +69,5 @@ class PruneLedgerOperator(StepOperator):
 def _number(value: float | str) -> int:
     if isinstance(value, int) or (isinstance(value, str) and value.isdecimal()):
         return int(value)
-    msg = f"prune: keep must be a whole number of windows, not {value!r}"
+    msg = f"{value!r} is not a whole number of windows to keep"
     raise OptionsError(msg)

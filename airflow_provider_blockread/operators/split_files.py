@@ -59,9 +59,9 @@ class SplitFilesOperator(PlanOperator):
         **kwargs: Any,  # noqa: ANN401 - the base class's
     ) -> None:
         super().__init__(**kwargs)
-        require_kind(self.task_id, "record_format", record_format, FormatOption)
-        require_kind(self.task_id, "splitting", splitting, Splitting)
-        require_kind(self.task_id, "function", function, FunctionOption)
+        require_kind(self.task_id, "record_format", record_format)
+        require_kind(self.task_id, "splitting", splitting)
+        require_kind(self.task_id, "function", function)
         self.record_format = record_format
         self.splitting = splitting
         self.function = function

@@ -83,8 +83,8 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             msg = f"{self.task_id}: give group (the pipeline's group_id in this DAG) or feed"
             raise OptionsError(msg)
         above_zero(self.task_id, "min_files", min_files)
-        require_kind(self.task_id, "source", source, FileSource)
-        require_kind(self.task_id, "selection", selection, Selection)
+        require_kind(self.task_id, "source", source)
+        require_kind(self.task_id, "selection", selection)
         if min_bytes:
             require_valid(self.task_id, "min_bytes", min_bytes, parse_size)
         require_valid(self.task_id, "max_delay", max_delay, parse_duration)

@@ -107,7 +107,7 @@ def test_times_as_templates_give_them() -> None:
         (CleanSourceOperator, {"action": "arcive"}, "action must be one of archive, delete, tag, not 'arcive'"),
         (CleanSourceOperator, {"action": "delete", "grace": "7 dais"}, "grace: '7 dais' is not a duration"),
         (PruneLedgerOperator, {"older_than": "90days"}, "older_than: '90days' is not a duration"),
-        (PruneLedgerOperator, {"keep": "two"}, "keep: prune: keep must be a whole number of windows, not 'two'"),
+        (PruneLedgerOperator, {"keep": "two"}, "keep: 'two' is not a whole number of windows to keep"),
         (UndoWindowOperator, {"window": "w", "files": "done"}, "files must be one of pending, excluded, not 'done'"),
         (RebuildWindowsOperator, {"since": "yesterday"}, "since: 'yesterday' is not a time"),
         (RebuildWindowsOperator, {"until": "2026-13-01"}, "until: '2026-13-01' is not a time"),

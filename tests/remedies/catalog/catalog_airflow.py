@@ -18,7 +18,7 @@ CATALOG: list[Entry] = [
     Explained(
         "triggers/new_files_events.py", "must not be templates", "a watcher without is in nearly every test of watchers"
     ),
-    Explained("operators/prune_ledger.py", "keep must be", "the tests of pruning in a DAG have such a number"),
+    Explained("operators/prune_ledger.py", "windows to keep", "the tests of pruning in a DAG have such a number"),
     Explained("triggers/new_files_events.py", "feed must be", "nearly every test of watchers names it"),
     Explained("triggers/new_files_events.py", "listing must be", "nearly every test of watchers has such a number"),
     Explained(
