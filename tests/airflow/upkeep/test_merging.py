@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -89,10 +90,11 @@ def test_what_a_task_returned_in_place_of_a_sink(runs: Any, dag_id: str, capfd: 
     def given() -> dict[str, Any]:
         return ParquetSink("/lake").to_json()
 
-    with DAG(dag_id) as dag:
-        MergeFilesOperator(task_id="merge", source=FileSource("/in"), sink=given(), retries=2)  # type: ignore[arg-type]
+    with DAG(dag_id, default_args={"retries": 1, "retry_delay": timedelta()}) as dag:
+        MergeFilesOperator(task_id="merge", source=FileSource("/in"), sink=given())  # type: ignore[arg-type]
     run = runs.start(dag)
     assert runs.states(run) == {"given": "success", "merge": "failed"}
+    assert run.get_task_instance("merge").try_number == 1, "it is not retried"
     assert "merge: sink must be a Sink of airflow_provider_blockread.options, not a value of" in "".join(
         capfd.readouterr()
     )
