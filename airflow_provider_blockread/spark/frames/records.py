@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.datasource import DataSource
 
+#: The setting for the most rows that a batch for Python has; 0 and negative numbers set no limit.
+ROWS_A_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
 _STAGED = "blockread_staged"
+_MOST_ROWS = 2**31 - 1  # of a batch that has no limit, in Spark's own code
 _BATCH_BYTES = 2**20  # Spark's JVM is slower with smaller and larger batches
 # URIs that the JVM opens unchanged, under the identity of its process. Some characters would be read as patterns, and
 # with patterns disabled ("__globPaths__") Spark lists each of several such files several times.
@@ -60,6 +64,8 @@ def records_frame(
     if not paths:
         return empty_frame(session, schema)
     if not all(map(_OF_THE_JVM.fullmatch, paths)):
+        if int(str(session.conf.get(ROWS_A_BATCH))) <= 0:
+            session.conf.set(ROWS_A_BATCH, _MOST_ROWS)  # means the same, but Spark also lets a data source have it
         session.dataSource.register(_staged_source(make_stores, files, schema, secret))
         return session.read.format(_STAGED).schema(in_spark(schema)).load()
     frame = session.read.options(**_EXACT).schema(in_spark(schema)).parquet(*paths)

@@ -13,7 +13,7 @@ import pytest
 from airflow_provider_blockread.cli.spark import InProcessSpark
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import Csv, DataFrameFunction
-from airflow_provider_blockread.spark.frames.records import records_frame
+from airflow_provider_blockread.spark.frames.records import ROWS_A_BATCH, records_frame
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe
 
@@ -63,3 +63,18 @@ def test_a_window_into_such_a_folder(pipe: Pipe, name: str) -> None:
 
     assert (done.records, done.rows) == (2, 2)
     assert sorted((found["x"], found["word"]) for found in pipe.rows()) == [(1, "a"), (2, "b")]
+
+
+@pytest.mark.parametrize("limit", ["0", "-1"])
+def test_a_session_without_a_limit_for_batches(session: SparkSession, pipe: Pipe, limit: str) -> None:
+    """Where Spark's JVM cannot open the staged files, the function sees their records all the same."""
+    pipe.out_name = "out [1]"
+    pipe.put({"a.csv": b"1,a\n2,b\n"})
+    pipe.record_format, pipe.function = Csv(schema="x long, word string"), DataFrameFunction("user_frames:identity")
+    session.conf.set(ROWS_A_BATCH, limit)
+    try:
+        done = pipe.run()
+    finally:
+        session.conf.unset(ROWS_A_BATCH)
+
+    assert (done.records, done.rows) == (2, 2)
