@@ -10,8 +10,9 @@ from airflow_provider_blockread.sinks.tables.format import TableChangedError
 _LOST_RACE = {"40001", "40P01", "42P06", "42P07", "42P01"}  # serialization, deadlock; created or dropped meanwhile
 _MADE_MEANWHILE = ("pg_type_typname_nsp_index", "pg_namespace_nspname_index")  # a table or schema, by others
 #: About values, constraints and limits; about columns that cannot be changed (in views or partition keys) or written
-#: (generated ones); and from triggers and functions of the table's owner, which have their own classes.
-_ROWS = ("22", "23", "54", "P0", "0A000", "42P10", "42P16", "428C9")
+#: (generated ones); from triggers and functions of the table's owner, which have their own classes; and about what the
+#: table is not prepared for, as deletions where a publication cannot name the rows.
+_ROWS = ("22", "23", "54", "P0", "0A000", "42P10", "42P16", "428C9", "55000")
 _SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
 _DISK_FULL = "53100"
 

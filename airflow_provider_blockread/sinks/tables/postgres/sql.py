@@ -21,10 +21,12 @@ ON CONFLICT (table_name, window_id) DO UPDATE SET table_oid = excluded.table_oid
     schema_changes = excluded.schema_changes, changed_at = now()
 WHERE held.change = $9::integer AND held.table_oid = $10::bigint::oid
 RETURNING txid_current()::text"""
-#: Lists the columns of a table: name, type, whether rows must have it, whether an index begins with it.
+#: Lists the columns of a table: name, type, whether rows must have it, whether an index begins with it, and whether the
+#: table computes its values.
 COLUMNS = """
 SELECT attname::text, format_type(atttypid, atttypmod), attnotnull AND NOT atthasdef AND attidentity = '',
-    EXISTS (SELECT FROM pg_index WHERE indrelid = attrelid AND indkey[0] = attnum AND indisvalid AND indpred IS NULL)
+    EXISTS (SELECT FROM pg_index WHERE indrelid = attrelid AND indkey[0] = attnum AND indisvalid AND indpred IS NULL),
+    attgenerated <> ''
 FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
 
 
@@ -35,6 +37,7 @@ class Column:
     type: str
     needed: bool  # must not be null, and has no default
     indexed: bool
+    computed: bool
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,9 @@ from airflow_provider_blockread.sinks.parquet import read_rows
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Change, Marker
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.postgres.connections import Connections
+from airflow_provider_blockread.sinks.tables.postgres.deleting import delete_rows, require_rows
 from airflow_provider_blockread.sinks.tables.postgres.errors import explained
+from airflow_provider_blockread.sinks.tables.postgres.rules import unfollowed_rule
 from airflow_provider_blockread.sinks.tables.postgres.sql import COLUMNS, MAKE_WINDOWS, RECORD, Column, Held, quoted
 from airflow_provider_blockread.sinks.tables.postgres.types import column_type, fits, sent, widens
 from airflow_provider_blockread.storage import Stores
@@ -64,7 +66,7 @@ class PostgresTable:
         """Return the newest state, or None if the table does not exist."""
         with self.transaction() as cursor:
             oid = self.oid(cursor)
-            return None if oid is None else _State(self, oid, self.columns(cursor))
+            return None if oid is None else _State(self, oid, self.columns(cursor), self.kind(cursor, oid))
 
     def create(self, files: Files, marker: Marker) -> Applied:
         """Create the table, with its schema if needed, and with an index on the window of its rows."""
@@ -75,7 +77,8 @@ class PostgresTable:
             if _one(cursor):
                 cursor.execute(f"CREATE SCHEMA {quoted(self.schema)}")
             cursor.execute(f"CREATE TABLE {self.quoted} ({', '.join([*columns, f'{WINDOW} text NOT NULL'])})")
-            made = _State(self, self.oid(cursor) or 0, self.columns(cursor))
+            oid = self.oid(cursor) or 0
+            made = _State(self, oid, self.columns(cursor), self.kind(cursor, oid))
             made.held[marker.window] = self.held(cursor, marker.window)
             version = made.write(cursor, files, marker)
             cursor.execute(
@@ -89,11 +92,17 @@ class PostgresTable:
         found: int | None = _one(cursor)
         return found
 
+    def kind(self, cursor: dbapi.Cursor, oid: int) -> str:
+        """Return what is there by the name of the table: the letter of a table, a view or the like."""
+        cursor.execute("SELECT relkind::text FROM pg_class WHERE oid = $1::bigint::oid", parameters=(oid,))
+        return str(_one(cursor))
+
     def columns(self, cursor: dbapi.Cursor) -> dict[str, Column]:
         """Return the columns of the table, by name."""
         cursor.execute(COLUMNS, parameters=(self.quoted,))
         return {
-            name: Column(type=kind, needed=needed, indexed=indexed) for name, kind, needed, indexed in cursor.fetchall()
+            name: Column(type=kind, needed=needed, indexed=indexed, computed=computed)
+            for name, kind, needed, indexed, computed in cursor.fetchall()
         }
 
     def held(self, cursor: dbapi.Cursor, window: str) -> Held | None:
@@ -161,8 +170,8 @@ class _State:
     field_ids = None
     needed = ()  # the database itself checks for nulls
 
-    def __init__(self, table: PostgresTable, oid: int, columns: dict[str, Column]) -> None:
-        self._table, self._oid, self._columns = table, oid, columns
+    def __init__(self, table: PostgresTable, oid: int, columns: dict[str, Column], kind: str) -> None:
+        self._table, self._oid, self._columns, self._kind = table, oid, columns, kind
         self.columns = tuple(columns)
         self.held: dict[str, Held | None] = {}  # by window, as it was found
 
@@ -190,14 +199,9 @@ class _State:
 
     def refuse(self, schema: pa.Schema) -> str:
         """Return in words which demand of the table these rows do not meet, or an empty string."""
-        name, of_window = self._table.uri, self._columns.get(WINDOW)
-        if of_window is None or of_window.type != "text" or not of_window.indexed:
-            return (
-                f"{name} needs an indexed column {WINDOW} of type text, by which the rows of a window are found; run"
-                f" ALTER TABLE {self._table.quoted} ADD COLUMN IF NOT EXISTS {WINDOW} text; CREATE INDEX ON"
-                f" {self._table.quoted} USING brin ({WINDOW} text_bloom_ops);"
-            )
-        return self._compared().refuse(schema)
+        table = self._table
+        rule = unfollowed_rule(self._kind, self._columns, schema, name=table.uri, quoted=table.quoted)
+        return rule or self._compared().refuse(schema)
 
     def schema_changes(self, marker: Marker) -> str:
         """Return the schema changes in the window's row, if the row is of this change."""
@@ -251,25 +255,12 @@ class _State:
         if version is None:
             raise TableChangedError
         if not stays:
-            self._delete(cursor, marker.window, is_known=held is not None)
+            delete_rows(cursor, table.quoted, marker.window, name=table.uri)
         if files.add:
             table.copy(cursor, files, marker.window, self._columns)
+            rows = sum(file.rows for file in files.add)
+            require_rows(cursor, table.quoted, marker.window, rows, name=table.uri)
         return str(version)
-
-    def _delete(self, cursor: dbapi.Cursor, window: str, *, is_known: bool) -> None:
-        """Delete all rows of a window; for one that was published before, see that none is left."""
-        rows = f"FROM {self._table.quoted} WHERE {WINDOW} = $1"
-        cursor.execute("SET LOCAL row_security = off")  # else rows that a policy hides would stay without an error
-        cursor.execute(f"DELETE {rows}", parameters=(window,))
-        if not is_known:
-            return
-        cursor.execute(f"SELECT EXISTS (SELECT {rows})", parameters=(window,))
-        if _one(cursor):
-            msg = (
-                f"{self._table.uri} keeps rows of window {window} that were deleted, because of a trigger or a rule;"
-                " drop it, or let it pass what this account deletes, then retry"
-            )
-            raise ProofError(msg)
 
     def _held(self, marker: Marker) -> Held | None:
         if marker.window not in self.held:

@@ -13,6 +13,7 @@ import pytest
 from airflow_provider_blockread.errors import OptionsError, ProofError
 from airflow_provider_blockread.options import PostgresSink
 from airflow_provider_blockread.sinks.registry import make_sink
+from airflow_provider_blockread.testing.bench import SCHEMA
 from tests.sinks.kinds import Bench
 
 
@@ -40,7 +41,7 @@ def test_rows_that_a_constraint_refuses(bench: Bench, sql: psycopg.Connection[An
     ("change", "why"),
     [
         ("ALTER COLUMN value TYPE text, ADD COLUMN twice text GENERATED ALWAYS AS (value || value) STORED", None),
-        ("DROP COLUMN value, ADD COLUMN value text GENERATED ALWAYS AS ('a') STORED", "generated column"),
+        ("DROP COLUMN value, ADD COLUMN value text GENERATED ALWAYS AS ('a') STORED", "column 'value'"),
         ("ADD COLUMN id bigint GENERATED ALWAYS AS IDENTITY", None),
     ],
 )
@@ -55,7 +56,9 @@ def test_columns_that_the_database_fills(
         bench.apply(steps)
         assert bench.values() == ["a", "a", "b", "b"]
     else:
-        with pytest.raises(ProofError, match=rf"does not take the rows.*{why}"):
+        with pytest.raises(OptionsError, match=f"computes the values of its {why}; leave it out of the output"):
+            bench.sink.prepare(SCHEMA, "")
+        with pytest.raises(ProofError, match=f"computes the values of its {why}"):
             bench.apply(steps)
 
 
@@ -73,6 +76,67 @@ def test_rows_that_a_trigger_or_an_index_refuses(bench: Bench, sql: psycopg.Conn
     )
     with pytest.raises(ProofError, match=r"does not take the rows.*no b"):
         bench.publish("b", window="cd34")
+
+
+@pytest.mark.parametrize("act", ["RETURN NULL", "NEW._window := NULL; RETURN NEW", "NEW._window := 'x'; RETURN NEW"])
+def test_rows_that_a_trigger_loses(bench: Bench, sql: psycopg.Connection[Any], act: str) -> None:
+    """Rows that are dropped, or that no rebuild or undo would find, are not published."""
+    bench.publish("a")
+    table = bench.option.uri
+    sql.execute(
+        f"ALTER TABLE {table} ALTER _window DROP NOT NULL;"
+        f" CREATE OR REPLACE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {act}; END $$;"
+        f" CREATE TRIGGER lose BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION lose()"
+    )
+    steps = bench.steps(bench.stage("b", "c", window="cd34"))
+    with pytest.raises(ProofError, match=r"holds 0 rows of window cd34 after 4 were copied.*trigger.*or disable it"):
+        bench.apply(steps)
+    assert bench.values() == ["a", "a"]
+    sql.execute(f"ALTER TABLE {table} DISABLE TRIGGER lose")
+    bench.apply(steps)
+
+    assert bench.values() == ["a", "a", "b", "b", "c", "c"]
+
+
+def test_rows_that_a_trigger_keeps_in_another_table(bench: Bench, sql: psycopg.Connection[Any]) -> None:
+    """Those of a table that inherits are rows of the window like any other."""
+    table = bench.option.uri
+    sql.execute(
+        f"CREATE TABLE {table} (value text, _window text); CREATE INDEX ON {table} (_window);"
+        f" CREATE TABLE {table}_a () INHERITS ({table});"
+        " CREATE OR REPLACE FUNCTION route() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $$ BEGIN INSERT INTO {table}_a SELECT NEW.*; RETURN NULL; END $$;"
+        f" CREATE TRIGGER route BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION route()"
+    )
+    files = bench.publish("a")
+
+    assert (bench.values(), bench.undo(files), bench.values()) == (["a", "a"], 1, [])
+
+
+def test_a_table_that_is_replicated(bench: Bench, sql: psycopg.Connection[Any]) -> None:
+    """Windows come in; none is replaced before its rows can be named to subscribers."""
+    old, table = bench.publish("a"), bench.option.uri
+    sql.execute(f"CREATE PUBLICATION p{table.partition('.')[2]} FOR TABLE {table}")
+    bench.publish("b", window="cd34")
+    steps = bench.steps(bench.stage("c", generation=2), old)
+    with pytest.raises(ProofError, match=r"does not take the rows.*replica identity.*change the table"):
+        bench.apply(steps)
+    sql.execute(f"ALTER TABLE {table} REPLICA IDENTITY FULL")
+    bench.apply(steps)
+
+    assert bench.values() == ["b", "b", "c", "c"]
+
+
+@pytest.mark.parametrize("kind", ["view", "materialized view"])
+def test_what_is_no_table(bench: Bench, sql: psycopg.Connection[Any], kind: str) -> None:
+    """It is refused before anything is read; a table of the name is not."""
+    uri = bench.option.uri
+    sql.execute(f"CREATE TABLE {uri}_base (value text, _window text); CREATE {kind} {uri} AS TABLE {uri}_base")
+    with pytest.raises(OptionsError, match=f"is a {kind}, into which no rows are copied; name a table"):
+        bench.sink.prepare(SCHEMA, "")
+    sql.execute(f"DROP {kind} {uri}; ALTER TABLE {uri}_base RENAME TO {uri.partition('.')[2]}")
+    sql.execute(f"CREATE INDEX ON {uri} (_window)")
+    bench.sink.prepare(SCHEMA, "")
 
 
 _KEEPING = {

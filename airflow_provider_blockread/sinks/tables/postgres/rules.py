@@ -1,0 +1,38 @@
+"""What a PostgreSQL table must be for a commit: a table, by whose column `_window` the rows of a window are found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from airflow_provider_blockread.sinks.tables.format import WINDOW
+from airflow_provider_blockread.sinks.tables.postgres.sql import Column
+
+#: What else may have the name of a table, by the letter of its kind.
+_NO_TABLES = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence"}
+
+
+def unfollowed_rule(kind: str, columns: Mapping[str, Column], rows: pa.Schema, *, name: str, quoted: str) -> str:
+    """Return in words why no rows of a window can be copied there, or an empty string if they can.
+
+    Args:
+        kind: the letter of what it is.
+        columns: its columns, by name.
+        rows: the schema of the rows.
+        name: its name in messages.
+        quoted: its name in statements.
+    """
+    if kind in _NO_TABLES:
+        return f"{name} is {_NO_TABLES[kind]}, into which no rows are copied; name a table"
+    of_window = columns.get(WINDOW)
+    if of_window is None or of_window.type != "text" or not of_window.indexed:
+        return (
+            f"{name} needs an indexed column {WINDOW} of type text, by which the rows of a window are found; run"
+            f" ALTER TABLE {quoted} ADD COLUMN IF NOT EXISTS {WINDOW} text; CREATE INDEX ON"
+            f" {quoted} USING brin ({WINDOW} text_bloom_ops);"
+        )
+    for column in rows.names:
+        if column in columns and columns[column].computed:
+            return f"{name} computes the values of its column {column!r}; leave it out of the output"
+    return ""
