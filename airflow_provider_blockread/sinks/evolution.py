@@ -60,8 +60,10 @@ class Comparison(Generic[T]):
         known = [field for field in rows if field.name in self.columns]
         return Evolution(added=added, widened=tuple(f for f in known if not self.fits(f, self.columns[f.name])))
 
-    def refuse(self, rows: pa.Schema) -> str:
-        """Return why the table refuses rows even if its schema is changed, or an empty string if it does not."""
+    def refuse(self, rows: pa.Schema | None) -> str:
+        """Return why the table refuses rows even if its schema is changed; empty if it does not, and without rows."""
+        if rows is None:
+            return ""
         folded = {name.lower(): name for name in self.columns} if self.folds_case else {}
         for field in rows:
             if field.name in self.columns:

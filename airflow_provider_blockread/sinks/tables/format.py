@@ -73,8 +73,11 @@ class Snapshot(Protocol):
     def is_ours(self) -> bool:
         """Return whether any of its files was published by a feed."""
 
-    def refuse(self, schema: pa.Schema) -> str:
-        """Return why the table cannot accept such rows even if its schema is changed, or an empty string if it can."""
+    def refuse(self, schema: pa.Schema | None) -> str:
+        """Return why the table cannot accept such rows even if its schema is changed, or an empty string if it can.
+
+        Without a schema, return why it cannot accept any rows.
+        """
 
     def schema_changes(self, marker: Marker) -> str:
         """Return in words how the commit of a marker, the newest one of its window, has changed the schema."""

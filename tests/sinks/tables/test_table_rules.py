@@ -15,6 +15,7 @@ from pyiceberg.catalog import load_catalog
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import State
+from airflow_provider_blockread.testing.bench import SCHEMA
 from tests.sinks.kinds import Bench, iceberg
 
 NEEDED = pa.schema([*(pa.field(f"c{number}", pa.int64()) for number in range(40)), pa.field("id", pa.int64(), False)])  # noqa: FBT003 - Arrow's
@@ -110,9 +111,8 @@ def test_a_column_whose_values_the_table_makes(
 ) -> None:
     """Files would not follow its rule, and readers trust it."""
     ruled = {"name": "x", "type": "long", "nullable": True, "metadata": metadata}
-    bench = described(tmp_path, {"minReaderVersion": 1, "minWriterVersion": version}, ruled, {})
     with pytest.raises(OptionsError, match=f"{problem}, which files do not follow; choose another table"):
-        bench.sink.prepare(IDS, "")
+        described(tmp_path, {"minReaderVersion": 1, "minWriterVersion": version}, ruled, {})
 
 
 def test_a_variant_is_of_another_type_than_what_it_is_in_arrow(tmp_path: Path) -> None:
@@ -125,12 +125,33 @@ def test_a_variant_is_of_another_type_than_what_it_is_in_arrow(tmp_path: Path) -
         bench.sink.prepare(pa.schema([("x", parts)]), "")
 
 
-def test_a_feature_that_the_library_does_not_have(tmp_path: Path) -> None:
-    """The error says so, and not that others commit all the time."""
-    features = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking", "domainMetadata"]}
-    bench = described(tmp_path, features, {}, {"delta.enableRowTracking": "true"})
-    with pytest.raises(OptionsError, match=r"deltalake cannot commit to this table \(.*[Rr]owTracking"):
-        publish(bench, {"id": [1]}, IDS)
+@pytest.mark.parametrize(
+    ("features", "problem"),
+    [
+        ({"writerFeatures": ["rowTracking", "domainMetadata"]}, r"cannot commit to this table \(.*[Rr]owTracking"),
+        ({"writerFeatures": ["clustering", "domainMetadata"]}, r"cannot commit to this table \(.*[Cc]luster"),
+        ({"minWriterVersion": 8}, r"cannot commit to this table"),
+        ({"minReaderVersion": 4, "minWriterVersion": 8}, r"cannot read this table \(.*reader version 4"),
+        ({"readerFeatures": ["fancy"], "writerFeatures": ["fancy"]}, r"cannot read this table \(.*'fancy'"),
+        ({"readerFeatures": ["catalogManaged"], "writerFeatures": ["catalogManaged"]}, "cannot read this table"),
+    ],
+)
+def test_a_feature_that_the_library_does_not_have(tmp_path: Path, features: dict[str, Any], problem: str) -> None:
+    """The error says so before anything is read, whether the columns are known or not."""
+    versions = {"minReaderVersion": 3 if "readerFeatures" in features else 1, "minWriterVersion": 7}
+    with pytest.raises(OptionsError, match=f"deltalake {problem}.*choose another table"):
+        described(tmp_path, versions | features, {}, {})
+
+
+def test_a_table_that_gets_such_a_feature_before_the_commit(tmp_path: Path) -> None:
+    """The error does not say that others commit all the time."""
+    bench = made("delta", str(tmp_path / "out"), SCHEMA)
+    steps = bench.steps(bench.stage("a"))
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["rowTracking", "domainMetadata"]}
+    log = tmp_path / "out" / "_delta_log" / f"{DeltaTable(bench.place).version() + 1:020}.json"
+    log.write_text(json.dumps({"protocol": protocol}) + "\n")
+    with pytest.raises(ProofError, match=r"deltalake cannot commit to this table \(.*[Rr]owTracking"):
+        bench.apply(steps)
 
 
 def test_a_lock_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

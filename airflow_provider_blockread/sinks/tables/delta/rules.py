@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
-from deltalake import DeltaTable, Field, Schema
+from deltalake import CommitProperties, DeltaTable, Field, Schema
 from deltalake.exceptions import DeltaError
 from deltalake.schema import PrimitiveType
 from deltalake.transaction import create_table_with_add_actions
@@ -22,6 +25,7 @@ _RULES = {
     "delta.identity.": "the identity",
 }
 _ANY = Schema.from_arrow(pa.schema([("x", pa.int64())]))
+_FEATURES = 7  # the first version of the protocol in which a table lists the features that writers must have
 
 
 def unfollowed_rule(table: DeltaTable, name: str) -> str:
@@ -35,7 +39,42 @@ def unfollowed_rule(table: DeltaTable, name: str) -> str:
         for key, rule in _RULES.items():
             if any(found.startswith(key) for found in field.metadata):
                 return f"{name} has {rule} column {field.name!r}, which files do not follow; choose another table"
+    return _unwritable(table, name)
+
+
+def _unwritable(table: DeltaTable, name: str) -> str:
+    """Return in words why the library cannot commit to a table with such features, or an empty string if it can.
+
+    What it supports is stated nowhere, so it is tried with a table that says the same of itself.
+    """
+    found = table.protocol()
+    if found.min_writer_version < _FEATURES:
+        return ""
+    protocol = {"minReaderVersion": found.min_reader_version, "minWriterVersion": found.min_writer_version}
+    features = {"readerFeatures": found.reader_features, "writerFeatures": found.writer_features}
+    protocol |= {key: names for key, names in features.items() if names is not None}
+    about = {
+        "id": "x",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": _ANY.to_json(),
+        "partitionColumns": [],
+        "configuration": {},
+    }
+    with TemporaryDirectory() as folder:
+        log = Path(folder, "_delta_log")
+        log.mkdir()
+        (log / f"{0:020}.json").write_text(f"{json.dumps({'protocol': protocol})}\n{json.dumps({'metaData': about})}\n")
+        try:
+            once = CommitProperties(max_commit_retries=0)
+            DeltaTable(folder).create_write_transaction([], "append", _ANY, [], commit_properties=once)
+        except DeltaError as error:
+            return f"{name}: deltalake cannot commit to this table ({first_line(error)}); choose another table"
     return ""
+
+
+def first_line(error: Exception) -> str:
+    """Return what an error of the library says, without its further lines."""
+    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def check_properties(name: str, properties: Mapping[str, str]) -> None:

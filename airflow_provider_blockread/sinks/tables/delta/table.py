@@ -25,6 +25,7 @@ from airflow_provider_blockread.sinks.tables.delta.places import folder_of, name
 from airflow_provider_blockread.sinks.tables.delta.rows import RowDeletion, with_vectors
 from airflow_provider_blockread.sinks.tables.delta.rules import (
     check_properties,
+    first_line,
     fits,
     schema_of,
     type_of,
@@ -39,6 +40,7 @@ _CHANGE = "blockread.change"
 _RECENT = 100  # versions in which a recent commit is looked for
 #: How the library's texts of an object store's errors begin: only the text distinguishes them.
 _DENIED = ("lacked the necessary privileges", "lacked valid authentication credentials")
+_UNREADABLE = ("Kernel error: Unsupported", "catalog-managed")  # in those about versions and features
 _UNLOCKED = "Transaction failed"  # how those of a lock begin, such as a DynamoDB table that did not answer
 
 
@@ -117,12 +119,15 @@ class DeltaLake:
         try:
             yield
         except (DeltaError, OSError) as error:
-            why = _first_line(error)
+            why = first_line(error)
             if isinstance(error, PermissionError) or any(text in why for text in _DENIED):
                 msg = (
                     f"{self.uri}: access to the Delta table is denied ({why}); correct its connection, or the rights of"
                     " its account, then clear the task"
                 )
+                raise OptionsError(msg) from error
+            if any(text in why for text in _UNREADABLE):
+                msg = f"{self.uri}: deltalake cannot read this table ({why}); choose another table"
                 raise OptionsError(msg) from error
             msg = f"{self.uri}: the Delta table cannot be read or written ({why}); retry when it can be"
             raise TransientError(msg) from error
@@ -154,7 +159,7 @@ class _State:
         """Return whether a feed has published any file of this version, judging by its name."""
         return any(path.rpartition("/")[2].startswith(FILE_PREFIX) for path in self._table.file_uris())
 
-    def refuse(self, schema: pa.Schema) -> str:
+    def refuse(self, schema: pa.Schema | None) -> str:
         """Return in words which demand of the table these rows do not meet, or an empty string."""
         name = self._lake.uri
         if rule := unfollowed_rule(self._table, name):
@@ -216,7 +221,7 @@ class _State:
             raise error
         newest = self._lake.load()
         if newest is not None and int(newest.version) <= version:
-            why = _first_line(error)
+            why = first_line(error)
             msg = f"{self._lake.uri}: deltalake cannot commit to this table ({why}); choose another table"
             raise OptionsError(msg) from error
 
@@ -289,10 +294,6 @@ def _properties(marker: Marker) -> CommitProperties:
         max_commit_retries=0,
         app_transactions=[Transaction(app_id=_application(marker), version=marker.number)],
     )
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def _ms(marker: Marker) -> int:

@@ -212,7 +212,7 @@ class _State:
         """Return whether a feed has published any file of this state, judging by its name."""
         return any(uris.name_of(held.file.file_path).startswith(FILE_PREFIX) for held in self._files())
 
-    def refuse(self, schema: pa.Schema) -> str:
+    def refuse(self, schema: pa.Schema | None) -> str:
         """Return in words which demand of the table these rows do not meet, or an empty string."""
         table, name, wanted = self._table, self._lake.uri, self._lake.option.partitions
         return unwritable(table, name) or mispartitioned(table, wanted, name) or self._compared().refuse(schema)

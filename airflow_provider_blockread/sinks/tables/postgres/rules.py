@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import pyarrow as pa
+from collections.abc import Mapping, Sequence
 
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 from airflow_provider_blockread.sinks.tables.postgres.sql import Column
@@ -13,13 +11,13 @@ from airflow_provider_blockread.sinks.tables.postgres.sql import Column
 _NO_TABLES = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence"}
 
 
-def unfollowed_rule(kind: str, columns: Mapping[str, Column], rows: pa.Schema, *, name: str, quoted: str) -> str:
+def unfollowed_rule(kind: str, columns: Mapping[str, Column], rows: Sequence[str], *, name: str, quoted: str) -> str:
     """Return in words why no rows of a window can be copied there, or an empty string if they can.
 
     Args:
         kind: the letter of what it is.
         columns: its columns, by name.
-        rows: the schema of the rows.
+        rows: the names of the columns of rows.
         name: its name in messages.
         quoted: its name in statements.
     """
@@ -32,7 +30,7 @@ def unfollowed_rule(kind: str, columns: Mapping[str, Column], rows: pa.Schema, *
             f" ALTER TABLE {quoted} ADD COLUMN IF NOT EXISTS {WINDOW} text; CREATE INDEX ON"
             f" {quoted} USING brin ({WINDOW} text_bloom_ops);"
         )
-    for column in rows.names:
+    for column in rows:
         if column in columns and columns[column].computed:
             return f"{name} computes the values of its column {column!r}; leave it out of the output"
     return ""

@@ -197,10 +197,11 @@ class _State:
         """Return whether a feed has published rows."""
         return self._table.has_windows(self._oid)
 
-    def refuse(self, schema: pa.Schema) -> str:
+    def refuse(self, schema: pa.Schema | None) -> str:
         """Return in words which demand of the table these rows do not meet, or an empty string."""
         table = self._table
-        rule = unfollowed_rule(self._kind, self._columns, schema, name=table.uri, quoted=table.quoted)
+        rows = [] if schema is None else schema.names
+        rule = unfollowed_rule(self._kind, self._columns, rows, name=table.uri, quoted=table.quoted)
         return rule or self._compared().refuse(schema)
 
     def schema_changes(self, marker: Marker) -> str:
