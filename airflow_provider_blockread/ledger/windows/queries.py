@@ -77,7 +77,7 @@ def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Windo
     """Return the window with this id or key.
 
     Raises:
-        OptionsError: when there is no such window, or several feeds have one with this key.
+        OptionsError: when there is no such window or feed, or several feeds have a window with this key.
     """
     named = WINDOWS.where((windows.c.id == id_or_key) | (windows.c.key == id_or_key))
     if feed is not None:
@@ -86,7 +86,10 @@ def get_window(ledger: Ledger, id_or_key: str, feed: str | None = None) -> Windo
         found = [window_from(row) for row in connection.execute(named.order_by(feeds.c.name))]
     exact = [window for window in found if window.id == id_or_key] or found
     if not exact:
-        msg = f"ledger {ledger.name} has no window {id_or_key!r}; list them with `blockread windows list`"
+        if feed is not None:
+            require_feed(ledger, feed)
+        of_feed = "" if feed is None else f" of feed {feed!r}"
+        msg = f"ledger {ledger.name} has no window {id_or_key!r}{of_feed}; list them with `blockread windows list`"
         raise OptionsError(msg)
     if len(exact) > 1:
         names = ", ".join(window.feed for window in exact)

@@ -50,6 +50,10 @@ def test_a_window_is_found_by_id_or_key(ledger: Ledger) -> None:
         get_window(ledger, "k")
     with pytest.raises(OptionsError, match="has no window 'zzz'; list them"):
         get_window(ledger, "zzz")
+    with pytest.raises(OptionsError, match="has no window 'zzz' of feed 'other'; list them"):
+        get_window(ledger, "zzz", "other")
+    with pytest.raises(OptionsError, match="knows no feed 'nope'; correct the name: it knows logs, other"):
+        get_window(ledger, "k", "nope")
 
 
 def test_files_are_listed_by_state(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
