@@ -82,12 +82,12 @@ CATALOG: list[Entry] = [
     ),
     Remedy("sinks/tables/postgres/errors.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
     Remedy(
-        "sinks/tables/postgres/deleting.py",
+        "sinks/tables/postgres/rows.py",
         "because of a trigger or a rule",
         "tests/sinks/tables/postgres/test_postgres_refusals.py::test_rows_that_cannot_be_deleted",
     ),
     Remedy(
-        "sinks/tables/postgres/deleting.py",
+        "sinks/tables/postgres/rows.py",
         "were copied",
         "tests/sinks/tables/postgres/test_postgres_refusals.py::test_rows_that_a_trigger_loses",
     ),

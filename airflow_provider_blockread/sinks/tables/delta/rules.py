@@ -50,9 +50,9 @@ def _unwritable(table: DeltaTable, name: str) -> str:
     found = table.protocol()
     if found.min_writer_version < _FEATURES:
         return ""
-    protocol = {"minReaderVersion": found.min_reader_version, "minWriterVersion": found.min_writer_version}
+    versions = {"minReaderVersion": found.min_reader_version, "minWriterVersion": found.min_writer_version}
     features = {"readerFeatures": found.reader_features, "writerFeatures": found.writer_features}
-    protocol |= {key: names for key, names in features.items() if names is not None}
+    protocol = {**versions, **{key: names for key, names in features.items() if names is not None}}
     about = {
         "id": "x",
         "format": {"provider": "parquet", "options": {}},

@@ -26,8 +26,8 @@ from airflow_provider_blockread.sinks.parquet import read_rows
 from airflow_provider_blockread.sinks.protocol import Access, Applied, Change, Marker
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.postgres.connections import Connections
-from airflow_provider_blockread.sinks.tables.postgres.deleting import delete_rows, require_rows
 from airflow_provider_blockread.sinks.tables.postgres.errors import explained
+from airflow_provider_blockread.sinks.tables.postgres.rows import delete_rows, require_rows
 from airflow_provider_blockread.sinks.tables.postgres.rules import unfollowed_rule
 from airflow_provider_blockread.sinks.tables.postgres.sql import COLUMNS, MAKE_WINDOWS, RECORD, Column, Held, quoted
 from airflow_provider_blockread.sinks.tables.postgres.types import column_type, fits, sent, widens

@@ -98,6 +98,23 @@ def test_rows_that_a_trigger_loses(bench: Bench, sql: psycopg.Connection[Any], a
     assert bench.values() == ["a", "a", "b", "b", "c", "c"]
 
 
+def test_rows_that_a_trigger_of_a_partition_loses(bench: Bench, sql: psycopg.Connection[Any]) -> None:
+    """Rows are looked for where any partition has a trigger."""
+    table = bench.option.uri
+    sql.execute(
+        f"CREATE TABLE {table} (value text, _window text) PARTITION BY LIST (_window);"
+        f" CREATE INDEX ON {table} (_window);"
+        f" CREATE TABLE {table}_rest PARTITION OF {table} DEFAULT;"
+        " CREATE OR REPLACE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;"
+    )
+    bench.publish("a")
+    sql.execute(f"CREATE TRIGGER lose BEFORE INSERT ON {table}_rest FOR EACH ROW EXECUTE FUNCTION lose()")
+    with pytest.raises(ProofError, match=r"holds 0 rows of window cd34 after 2 were copied.*trigger"):
+        bench.publish("b", window="cd34")
+
+    assert bench.values() == ["a", "a"]
+
+
 def test_rows_that_a_trigger_keeps_in_another_table(bench: Bench, sql: psycopg.Connection[Any]) -> None:
     """Those of a table that inherits are rows of the window like any other."""
     table = bench.option.uri
