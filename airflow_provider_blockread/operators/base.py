@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError, OptionsError, printable
 from airflow_provider_blockread.operators.reports.observing import AirflowObserver
 from airflow_provider_blockread.operators.reports.summaries import Rows, as_table
-from airflow_provider_blockread.operators.run_identity import RunIdentity
+from airflow_provider_blockread.operators.run_identity import run_identity
 from airflow_provider_blockread.options import (
     FileSource,
     FormatOption,
@@ -62,9 +62,12 @@ class OptionTemplates(BaseOperator):
     """An operator whose options are values in which every string is a template."""
 
     def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - Airflow's
-        """Return the rendered content; an option value renders every string in it."""
+        """Return the rendered content; an option value renders every string in it, and fails for good if it cannot."""
         if isinstance(content, Value):
-            return content.resolve(lambda text: self._rendered(text, context))
+            try:
+                return content.resolve(lambda text: self._rendered(text, context))
+            except OptionsError as error:
+                raise AirflowFailException(str(error)) from None
         rendered = super().render_template(content, context, *args, **kwargs)
         # Native objects must not change a name: 2026_01 is a number of Python.
         is_number = isinstance(content, str) and isinstance(rendered, int | float)
@@ -267,22 +270,6 @@ def require_choice(task: str, name: str, value: object, allowed: tuple[str, ...]
     """
     if isinstance(value, str) and not is_template(value):
         one_of(task, name, value, allowed)
-
-
-def run_identity(context: Context) -> RunIdentity:
-    """Return the identity of the context's DAG run, with the map index of its task."""
-    run, index = context["dag_run"], getattr(context.get("ti"), "map_index", None)
-    return RunIdentity(
-        map_index=-1 if index is None else index,
-        dag_id=run.dag_id,
-        run_id=run.run_id,
-        run_type=str(getattr(run.run_type, "value", run.run_type)),
-        clear_number=run.clear_number or 0,
-        partition_key=run.partition_key,
-        partition_date=run.partition_date,
-        data_interval_start=run.data_interval_start,
-        data_interval_end=run.data_interval_end,
-    )
 
 
 def owner_of(context: Context) -> str:

@@ -11,8 +11,14 @@ from airflow.sdk.configuration import conf
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.links.pages import WindowLink
-from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_kind, run_identity
-from airflow_provider_blockread.operators.run_identity import feed_name, interval_ns, is_replay, window_key
+from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_kind
+from airflow_provider_blockread.operators.run_identity import (
+    feed_name,
+    interval_ns,
+    is_replay,
+    run_identity,
+    window_key,
+)
 from airflow_provider_blockread.operators.timetables import require_intervals
 from airflow_provider_blockread.options import (
     FileList,

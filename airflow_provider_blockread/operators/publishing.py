@@ -12,8 +12,9 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.links.addresses import window_page, with_host
-from airflow_provider_blockread.operators.base import StepOperator, run_identity
+from airflow_provider_blockread.operators.base import StepOperator
 from airflow_provider_blockread.operators.reports.summaries import commit_summary, plan_summary
+from airflow_provider_blockread.operators.run_identity import run_identity
 from airflow_provider_blockread.options import PostgresSink, Sink
 from airflow_provider_blockread.options.values import is_template
 

@@ -7,9 +7,10 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_blockread.links.pages import SparkLink, WindowLink
-from airflow_provider_blockread.operators.base import owner_of, run_identity, window_ref
+from airflow_provider_blockread.operators.base import owner_of, window_ref
 from airflow_provider_blockread.operators.deferring import DeferrableOperator
 from airflow_provider_blockread.operators.reports.summaries import read_summary
+from airflow_provider_blockread.operators.run_identity import run_identity
 from airflow_provider_blockread.options import AsRead, FunctionCode, FunctionOption
 from airflow_provider_blockread.options.functions import text_of
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import nanoseconds, utc_text
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
 
 _PERIODIC = ("scheduled", "backfill")
 
@@ -47,6 +51,22 @@ class RunIdentity:
 
     def __str__(self) -> str:
         return f"{self.dag_id}/{self.run_id}"
+
+
+def run_identity(context: Context) -> RunIdentity:
+    """Return the identity of the context's DAG run, with the map index of its task."""
+    run, index = context["dag_run"], getattr(context.get("ti"), "map_index", None)
+    return RunIdentity(
+        map_index=-1 if index is None else index,
+        dag_id=run.dag_id,
+        run_id=run.run_id,
+        run_type=str(getattr(run.run_type, "value", run.run_type)),
+        clear_number=run.clear_number or 0,
+        partition_key=run.partition_key,
+        partition_date=run.partition_date,
+        data_interval_start=run.data_interval_start,
+        data_interval_end=run.data_interval_end,
+    )
 
 
 def window_key(run: RunIdentity, *, group: str, select: str, explicit: object = None) -> str:

@@ -6,9 +6,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.operators.base import require_kind, run_identity
+from airflow_provider_blockread.operators.base import require_kind
 from airflow_provider_blockread.operators.planning import PlanOperator
 from airflow_provider_blockread.operators.reports.summaries import plan_summary
+from airflow_provider_blockread.operators.run_identity import run_identity
 from airflow_provider_blockread.options import (
     AsRead,
     FormatOption,

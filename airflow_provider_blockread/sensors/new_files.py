@@ -18,9 +18,8 @@ from airflow_provider_blockread.operators.base import (
     OptionTemplates,
     require_kind,
     require_valid,
-    run_identity,
 )
-from airflow_provider_blockread.operators.run_identity import feed_name, interval_ns, window_key
+from airflow_provider_blockread.operators.run_identity import feed_name, interval_ns, run_identity, window_key
 from airflow_provider_blockread.options import FileSource, Selection, parse_duration, parse_size
 from airflow_provider_blockread.options.checks import above_zero
 

@@ -98,3 +98,14 @@ def test_what_a_task_returned_in_place_of_a_sink(runs: Any, dag_id: str, capfd: 
     assert "merge: sink must be a Sink of airflow_provider_blockread.options, not a value of" in "".join(
         capfd.readouterr()
     )
+
+
+def test_a_template_of_what_is_no_option(runs: Any, dag_id: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is refused when Airflow renders it, before the operator runs, and fails for good."""
+    source = FileSource("/in", time_pattern="dt=%Y-%m-%d", time_zone="{{ 'Nowhere' }}")
+    with DAG(dag_id, default_args={"retries": 1, "retry_delay": timedelta()}) as dag:
+        MergeFilesOperator(task_id="merge", source=source, sink=ParquetSink("/lake"))
+    run = runs.start(dag)
+    assert runs.states(run) == {"merge": "failed"}
+    assert run.get_task_instance("merge").try_number == 1, "it is not retried"
+    assert "time_zone 'Nowhere' is not known here" in "".join(capfd.readouterr())
