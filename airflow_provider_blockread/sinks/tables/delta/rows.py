@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from urllib.parse import unquote
 from uuid import uuid4
@@ -43,7 +43,7 @@ class RowDeletion:
         self._folder = uris.canonical(option.uri)
         self._written: list[OutputFile] = []
         self._unnamed = set[str]()  # files whose paths the log spells differently from the library
-        self.replaced: list[str] = []
+        self.replaced: list[OutputFile] = []
 
     def rewrite(self, window: str, but: Collection[str]) -> tuple[list[OutputFile], int]:
         """Write new files in place of those with rows of a window; return the new files and the number of rows deleted.
@@ -56,16 +56,16 @@ class RowDeletion:
             ProofError: when rows of a file were deleted by a deletion vector, which the file itself does not show.
         """
         rows = 0
-        for uri, partition in self._candidates(window):
-            found = 0 if uri in but else self._count(uri, window, partition)
+        for file in self._candidates(window):
+            found = 0 if file.uri in but else self._count(file.uri, window, file.partition)
             if not found:
                 continue
-            self._refuse_vectors(uri)
-            self._refuse_path(uri)
+            self._refuse_vectors(file.uri)
+            self._refuse_path(file.uri)
             rows += found
-            self.replaced.append(uri)
-            if WINDOW not in partition:
-                self._written += [replace(file, partition=partition) for file in self._rest(uri, window)]
+            self.replaced.append(file)
+            if WINDOW not in file.partition:
+                self._written += [replace(rest, partition=file.partition) for rest in self._rest(file.uri, window)]
         return self._written, rows
 
     def discard(self) -> None:
@@ -73,8 +73,8 @@ class RowDeletion:
         for file in self._written:
             self._stores.remove(file.uri)
 
-    def _candidates(self, window: str) -> Iterator[tuple[str, dict[str, str | None]]]:
-        """Yield the files that may hold such rows, according to names and statistics, with their partition values."""
+    def _candidates(self, window: str) -> Iterator[OutputFile]:
+        """Yield the files that may hold such rows, according to names and statistics."""
         columns = self._table.metadata().partition_columns
         for found in pa.table(self._table.get_add_actions(flatten=True)).to_pylist():
             name = uris.name_of(found["path"])
@@ -88,9 +88,10 @@ class RowDeletion:
                     self._unnamed.add(uris.canonical(uri))
                 values = {name: found[f"partition.{name}"] for name in columns}
                 texts = {name: None if value is None else text_of(value) for name, value in values.items()}
-                yield uris.canonical(uri), texts
+                rows = found["num_records"] or 0
+                yield OutputFile(uri=uris.canonical(uri), size=found["size_bytes"], rows=rows, partition=texts)
 
-    def _count(self, uri: str, window: str, partition: dict[str, str | None]) -> int:
+    def _count(self, uri: str, window: str, partition: Mapping[str, str | None]) -> int:
         if partition.get(WINDOW, window) != window:
             return 0
         with self._stores.open_read(uri) as file, pq.ParquetFile(file) as opened:

@@ -50,8 +50,8 @@ def _unwritable(table: DeltaTable, name: str) -> str:
     found = table.protocol()
     if found.min_writer_version < _FEATURES:
         return ""
-    versions = {"minReaderVersion": found.min_reader_version, "minWriterVersion": found.min_writer_version}
     features = {"readerFeatures": found.reader_features, "writerFeatures": found.writer_features}
+    versions = {"minReaderVersion": found.min_reader_version, "minWriterVersion": found.min_writer_version}
     protocol = {**versions, **{key: names for key, names in features.items() if names is not None}}
     about = {
         "id": "x",

@@ -31,6 +31,11 @@ from airflow_provider_blockread.sinks.tables.delta.rules import (
     type_of,
     unfollowed_rule,
 )
+from airflow_provider_blockread.sinks.tables.delta.transactions import (
+    application,
+    commit_properties,
+    schema_application,
+)
 from airflow_provider_blockread.sinks.tables.format import Files, TableChangedError
 from airflow_provider_blockread.storage import Stores, uris
 from airflow_provider_blockread.storage.backends.registry import table_options
@@ -89,7 +94,7 @@ class DeltaLake:
                     partition_by=list(self.option.partition_by),
                     configuration=dict(self.option.properties),
                     storage_options=self._options,
-                    commit_properties=_properties(marker),
+                    commit_properties=commit_properties(marker),
                 )
             except DeltaError as error:
                 if self.load() is None:
@@ -108,6 +113,10 @@ class DeltaLake:
         }
         path, values = self.path_of(file.uri), dict(file.partition)
         return AddAction(path, file.size, values, _ms(marker), data_change=True, stats=json.dumps(kept))
+
+    def removed(self, file: OutputFile, marker: Marker) -> RemoveAction:
+        """Return the action that removes a file, with what readers of the change feed need to know of it."""
+        return RemoveAction(self.path_of(file.uri), True, _ms(marker), file.size, dict(file.partition))  # noqa: FBT003 - takes no names
 
     def path_of(self, uri: str) -> str:
         """Return a file's path as the log spells it."""
@@ -146,7 +155,7 @@ class _State:
 
     def marker(self, marker: Marker) -> int | None:
         """Return the version of the window's transaction."""
-        return self._table.transaction_version(_application(marker))
+        return self._table.transaction_version(application(marker))
 
     def live(self, files: Collection[str]) -> set[str]:
         """Return which files this version consists of."""
@@ -171,7 +180,7 @@ class _State:
 
     def schema_changes(self, marker: Marker) -> str:
         """Return the columns that were added for this change according to the table's log, even by tries that died."""
-        added = self._table.transaction_version(_schema_application(marker))
+        added = self._table.transaction_version(schema_application(marker))
         return "" if added is None else ", ".join(self._notes(marker))
 
     def _compared(self) -> Comparison[str]:
@@ -199,7 +208,7 @@ class _State:
         self.check(files)
         with lake.explained(), self._without_rows(files) as (add, remove):
             actions: list[AddAction | RemoveAction] = [lake.added(file, marker) for file in add]
-            actions += [RemoveAction(lake.path_of(uri), True, _ms(marker)) for uri in remove]  # noqa: FBT003 - takes no names
+            actions += [lake.removed(file, marker) for file in remove]
             added = False
             try:
                 added, changes = self._add_columns(files.schema, marker)
@@ -208,7 +217,7 @@ class _State:
                     mode="append",
                     schema=self._table.schema(),
                     partition_by=self._table.metadata().partition_columns,
-                    commit_properties=_properties(marker),
+                    commit_properties=commit_properties(marker),
                 )
             except CommitFailedError as error:
                 self._require_race(error, int(self.version) + added)
@@ -226,10 +235,10 @@ class _State:
             raise OptionsError(msg) from error
 
     @contextmanager
-    def _without_rows(self, files: Files) -> Iterator[tuple[Sequence[OutputFile], Sequence[str]]]:
-        """Yield the files to add and the URIs of those to remove, including files rewritten to delete rows."""
+    def _without_rows(self, files: Files) -> Iterator[tuple[Sequence[OutputFile], Sequence[OutputFile]]]:
+        """Yield the files to add and those to remove, including files rewritten to delete rows."""
         if files.delete is None:
-            yield files.add, [file.uri for file in files.remove]
+            yield files.add, files.remove
             return
         live = self.live([file.uri for file in files.add])
         deleting = RowDeletion(self._lake.stores, self._lake.option, self._table)
@@ -252,7 +261,7 @@ class _State:
         window they belong to, and the window's next change returns them with its own.
         """
         evolution = self._compared().evolution(schema)
-        added = self._table.transaction_version(_schema_application(marker))
+        added = self._table.transaction_version(schema_application(marker))
         is_left = added is not None and added > (self.marker(marker) or 0)  # by earlier tries, which published no rows
         before = self._notes(marker) if is_left else []
         if evolution:
@@ -260,7 +269,7 @@ class _State:
             note = CommitProperties(
                 custom_metadata={**marker.noted, _ADDED: str(evolution)},
                 max_commit_retries=0,
-                app_transactions=[Transaction(app_id=_schema_application(marker), version=marker.number)],
+                app_transactions=[Transaction(app_id=schema_application(marker), version=marker.number)],
             )
             self._table.alter.add_columns(fields, commit_properties=note)
         return bool(evolution), ", ".join(filter(None, (*before, str(evolution))))
@@ -276,24 +285,6 @@ class _State:
                 elif found[_CHANGE] != str(marker.number):
                     break
         return notes
-
-
-def _application(marker: Marker) -> str:
-    return f"blockread/{marker.ledger}/{marker.feed}/{marker.window}"
-
-
-def _schema_application(marker: Marker) -> str:
-    """Return the application whose transaction records which change of a window has added columns."""
-    return f"{_application(marker)}/schema"
-
-
-def _properties(marker: Marker) -> CommitProperties:
-    """Return the properties of the commit, without retries by the library, which would not look for the files again."""
-    return CommitProperties(
-        custom_metadata=marker.noted,
-        max_commit_retries=0,
-        app_transactions=[Transaction(app_id=_application(marker), version=marker.number)],
-    )
 
 
 def _ms(marker: Marker) -> int:
