@@ -210,9 +210,8 @@ def test_a_table_with_other_partitions(tmp_path: Path, kind: str) -> None:
     bench = opened(kind, tmp_path, "day")
     files = staged(bench, {"id": [1], "day": [_MAY]})
     bench.apply(bench.steps(files))
-    plain = Bench(kind, bench.place)
     with pytest.raises(OptionsError, match=r"is partitioned by .*day.*give partition_by the same columns"):
-        plain.sink.prepare(pa.schema([("id", pa.int64()), ("day", pa.date32())]), "")
+        Bench(kind, bench.place)  # whatever the rows will be
 
     bench.sink.prepare(pa.schema([("id", pa.int64()), ("day", pa.date32())]), "")
 
