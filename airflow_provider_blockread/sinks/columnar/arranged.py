@@ -8,10 +8,14 @@ import pyarrow.parquet as pq
 from airflow_provider_blockread.options import ColumnarSink, ParquetSink
 from airflow_provider_blockread.sinks.columnar import transforms
 from airflow_provider_blockread.sinks.columnar.sorting import has_order
+from airflow_provider_blockread.sinks.matching import alike
+from airflow_provider_blockread.sinks.plain import every_field
 
 
 def misarranged(schema: pa.Schema, option: ColumnarSink) -> str:
     """Return the reason why rows cannot be arranged as an option requests, or an empty string if they can."""
+    if isinstance(option, ParquetSink) and (problem := _unread(schema)):
+        return problem
     for partition in option.partitions:
         if schema.get_field_index(partition.column) < 0:
             shown = ", ".join(schema.names[:20])
@@ -27,6 +31,22 @@ def misarranged(schema: pa.Schema, option: ColumnarSink) -> str:
         return "all columns are partition columns; leave one for the rows"
     asked = [(name, column) for name in ("sort_by", "encodings", "codecs") for column in getattr(option, name)]
     return next(filter(None, (_misplaced(name, column, schema, option) for name, column in asked)), "")
+
+
+def _unread(schema: pa.Schema) -> str:
+    """Return the reason why readers of a directory cannot use a column, or an empty string; tables check their own."""
+    if two := alike(schema.names):
+        return (
+            f"columns {two[0]!r} and {two[1]!r} differ in case only, with which Spark reads no file; rename one in the"
+            " function or schema"
+        )
+    for field in schema:
+        if any(pa.types.is_null(inner.type) for inner in every_field(iter((field,)))):
+            return (
+                f"column {field.name!r} has type {field.type}, which Parquet files hold as if it were a number; cast it"
+                " in the function"
+            )
+    return ""
 
 
 def left_out(option: ColumnarSink) -> list[str]:

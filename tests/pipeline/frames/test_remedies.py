@@ -100,6 +100,15 @@ def test_a_function_that_is_corrected(
         ("iceberg", {}, "SELECT INTERVAL '1' DAY AS a", "which tables do not hold; cast it", "SELECT 1 AS a"),
         ("parquet", {"partition_by": ["a"]}, "SELECT 1 AS b", "no column 'a' to partition by", "SELECT 1 AS a, 2 AS b"),
         ("parquet", {"sort_by": ["a"]}, "SELECT 1 AS b", "no column 'a' for sort_by", "SELECT 1 AS a"),
+        (
+            "parquet",
+            {},
+            "SELECT 1 AS a, 2 AS A",
+            "'a' and 'A' differ in case only.*rename one",
+            "SELECT 1 AS a, 2 AS b",
+        ),
+        ("parquet", {}, "SELECT NULL AS a", "column 'a' has type null, .*cast it", "SELECT CAST(NULL AS int) AS a"),
+        ("parquet", {}, "SELECT array(NULL) AS a", "column 'a' has type list.*cast it", "SELECT array(1) AS a"),
         ("parquet", {"case_sensitive": False, "log": True}, "SELECT 1 AS a, 2 AS A", "rename one", "SELECT 1 AS a"),
     ],
 )
