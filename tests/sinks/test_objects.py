@@ -180,6 +180,16 @@ def test_a_value_that_csv_does_not_hold(tmp_path: Path) -> None:
     assert (STORES.read_bytes(file.uri), bench.sink.count(file)) == (b'"x"\n1\n""\n2\n', 3)
 
 
+def test_a_nul_in_a_text(tmp_path: Path) -> None:
+    """The error says which row it is; Python's own reader, and the format `csv` here, refuse such a line."""
+    bench = Bench("csv", str(tmp_path / "out"))
+    with pytest.raises(RowError, match=r"column 'y' holds a NUL, .* in text; replace it in a function") as found:
+        written(bench, pa.RecordBatch.from_pydict({"x": [1, 2, 3], "y": [None, "a", "b\0"]}))
+    assert found.value.row == 2
+
+    assert [file.rows for file in written(bench, pa.RecordBatch.from_pydict({"x": [1], "y": ["b"]}))] == [1]
+
+
 @pytest.mark.parametrize("delimiter", list(" +-.:eT05"))
 def test_a_delimiter_that_values_without_quotes_may_hold(delimiter: str) -> None:
     """Numbers, times and booleans would be two fields; the message names delimiters that are none of theirs."""

@@ -121,6 +121,7 @@ CATALOG: list[Entry] = [
     Explained("sinks/objects.py", "has no text for it", _FUNCTIONS),
     Explained("sinks/objects.py", "JSON lines hold microseconds", _FUNCTIONS),
     Explained("sinks/partitions.py", "which cannot name a partition", _FUNCTIONS),
+    Remedy("sinks/objects.py", "holds a NUL", f"{_OBJECTS}::test_a_nul_in_a_text"),
     Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
     Remedy("sinks/objects.py", "is not a JSON type", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
