@@ -26,8 +26,7 @@ _LOOPBACK = "127.0.0.1"
 _VARIABLE = re.compile(r"\$\{(\w+):\?run make secrets\}")
 _PORT = re.compile(r"(--(?:webui-)?port |binding\.port=)(\d+)")
 _HEALTHY_WITHIN_S = 600
-_DAEMONS = "SPARK_DAEMON_JAVA_OPTS"
-_QUICK = "SPARK_SUBMIT_OPTS"  # by which make test lets JVMs start sooner
+_JAVA_OPTIONS = "JAVA_TOOL_OPTIONS"  # of any JVM: servers, drivers, and the executors that workers start
 _HIDDEN = ("AIRFLOW", "PYTHON", "PYSPARK", "SPARK", "BLOCKREAD")
 
 
@@ -56,11 +55,11 @@ class Topology:
 
     def variables(self, name: str) -> dict[str, str]:
         """Return the environment of a service."""
-        own = {key: value for key, value in os.environ.items() if key == _QUICK or not key.startswith(_HIDDEN)}
+        own = {key: value for key, value in os.environ.items() if not key.startswith(_HIDDEN)}
         path = f"{Path(sys.executable).parent}{os.pathsep}{own['PATH']}"
         loopback = {"SPARK_LOCAL_IP": _LOOPBACK, "SPARK_LOCAL_HOSTNAME": _LOOPBACK, "PATH": path}
         said = self.file["services"][name]["environment"]
-        quick = {_DAEMONS: QUICK, "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600"}
+        quick = {_JAVA_OPTIONS: QUICK, "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "600"}
         return own | quick | {key: self.here(name, value) for key, value in said.items()} | loopback
 
     def address(self, service: str, port: str) -> str:
