@@ -8,7 +8,7 @@ from functools import cached_property
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.blocks.ids import same_version
-from airflow_provider_blockread.errors import FileMissingError, OptionsError
+from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import list_groups
@@ -19,6 +19,7 @@ from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.globs import compile_glob
 from airflow_provider_blockread.storage.stores import Stores
+from airflow_provider_blockread.storage.versions import is_no_file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +119,9 @@ def _compare(stores: Stores, block: Block, newer: list[NewerVersion], gone: list
     version = block.version
     try:
         found = stores.stat(version.path)
-    except FileMissingError:
+    except SourceError as error:
+        if not isinstance(error, FileMissingError) and not is_no_file(stores, version.path):
+            raise
         gone.append(version.path)
         return
     if not same_version(found, version):

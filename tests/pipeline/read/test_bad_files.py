@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import pytest
@@ -17,8 +19,10 @@ from airflow_provider_blockread.errors import (
     SourceError,
 )
 from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Fixed, Lines
 from airflow_provider_blockread.steps import WindowRef
+from airflow_provider_blockread.steps.excluding import exclude
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -167,3 +171,27 @@ def test_invalid_utf8(two: Pipe) -> None:
     two.run()
 
     assert two.values() == [b"a1", b"a2", b"b1", b"\xffb"]
+
+
+@pytest.mark.parametrize("policy", ["fail", "exclude"])
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_clear_when_a_file_has_become_something_else(here: Pipe, policy: str, make: Callable[[Path], None]) -> None:
+    """A folder or a pipe is no corrected file: the window goes on without it, as without one that is gone."""
+    here.put({"a.txt": b"a\n", "b.txt": b"b\n"})
+    here.plan()
+    place = here.source / "b.txt"
+    place.unlink()
+    make(place)
+    here.with_policies(on_changed=policy)
+    ref = here.plan(clear_number=1)
+    if policy == "fail":
+        with pytest.raises(
+            FileChangedError, match=r"where a file is needed.*exclude it with `blockread windows exclude"
+        ):
+            here.read(ref)
+        window = get_window(here.env.ledger, "w", here.feed)
+        exclude(here.env, window, here.uri("b.txt"), reason="changed", who="me")
+        ref = here.plan(clear_number=2)
+    here.read(ref)
+
+    assert (here.commit(ref).excluded, here.values()) == (1, ["a"])
