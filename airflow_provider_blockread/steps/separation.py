@@ -1,4 +1,4 @@
-"""Places that a new window must not share: its output with its own source, or with windows that its ledger lacks."""
+"""Places not to share: a window's output with its source, with windows that its ledger lacks, or with an archive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from airflow_provider_blockread.exchange.layout import attempt_folder, data_fold
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.ledger.files.known import leave_out
 from airflow_provider_blockread.ledger.noop import forgets
-from airflow_provider_blockread.ledger.overview.feed_options import options_beside, published_options
+from airflow_provider_blockread.ledger.overview.feed_options import (
+    newest_options,
+    options_beside,
+    published_options,
+)
 from airflow_provider_blockread.ledger.windows.queries import newest_sequence, window_ids
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions, IcebergSink, Sink, nanoseconds
 from airflow_provider_blockread.options.parsing.sizes import first_of
@@ -86,6 +90,23 @@ def check_read_once(env: Environment, request: PlanRequest, sink: Sink) -> None:
                 f"feed {request.feed}: feed {other!r} has taken some of these files, and publishes them in {sink.place}"
                 f" too; name the feed (feed=..., --name): {other!r} to go on with it in another DAG, group or source,"
                 f" or {request.feed!r} to publish their records twice there"
+            )
+            raise OptionsError(msg)
+
+
+def check_archive_apart(env: Environment, archive: str) -> None:
+    """Refuse an archive of source files where readers of a feed's output would find them.
+
+    Raises:
+        OptionsError: naming the archive and the output.
+    """
+    folders = (GenerationOptions.from_json(options).sink.folder for options in newest_options(env.ledger))
+    for output in map(env.stores.canonical, filter(None, folders)):
+        below = uris.relative_to(archive, output)
+        if below is not None and not any(name.startswith(("_", ".")) for name in below.split("/")):
+            msg = (
+                f"clean: the archive {archive} is in the output {output} of a feed, where readers would find its files;"
+                " choose a folder outside of it, or one whose name begins with `_`"
             )
             raise OptionsError(msg)
 

@@ -28,6 +28,7 @@ from airflow_provider_blockread.options.parsing.sizes import first_of, format_by
 from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment
+from airflow_provider_blockread.steps.separation import check_archive_apart
 from airflow_provider_blockread.steps.upkeep.cleaning_files import archive_file, delete_file, tag_file, what_was_done
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.at_once import ask_ahead
@@ -172,6 +173,7 @@ def _checked(env: Environment, request: CleanRequest) -> SourceRoots:
             msg = f"clean: the archive {request.archive} is not in the store of {root}; choose a folder in that store"
             raise OptionsError(msg)
     if request.archive is not None:
+        check_archive_apart(env, env.stores.canonical(request.archive))
         _check_archive(env.stores.canonical(request.archive), every)
     return roots
 

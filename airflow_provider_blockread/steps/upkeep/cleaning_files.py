@@ -116,7 +116,13 @@ def _free_place(env: Environment, file: CleanFile, wanted: str) -> str:
     own = uris.child(uris.parent(wanted), f"{name}.{digest(file.version.path, version_digest(file.version))[:SHORT]}")
     begun = {own} if file.begun is None else {own, file.begun[1]}
     for target in (wanted, own):
-        if found_at(env, target) is None:
+        try:
+            there = found_at(env, target)
+        except SourceError:
+            if is_no_file(env.stores, target):
+                continue
+            raise
+        if there is None:
             return target
         if target in begun and same_content(env.stores, file.version.path, target):
             return target

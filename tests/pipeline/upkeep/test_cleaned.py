@@ -1,18 +1,22 @@
-"""What was cleaned away and is needed again: refused before anything is touched, until it is back."""
+"""What was cleaned away and is needed again is refused until it is back; archives, from which it comes back."""
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from airflow_provider_blockread.errors import CleanedError, SourceError
+from airflow_provider_blockread.errors import CleanedError, OptionsError, SourceError
 from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.steps import plan
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.running import WindowRunner
+from airflow_provider_blockread.steps.upkeep.cleaning import clean, propose_cleaning
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import propose_undoing, undo
-from tests.pipeline.cleaning import cleaned, there
+from tests.pipeline.cleaning import cleaned, request, there
 from tests.pipeline.cleaning import pipe as pipe  # noqa: PLC0414 - a fixture
 from tests.pipeline.dying import Died, dying
 from tests.pipeline.make import Pipe
@@ -150,3 +154,28 @@ def test_restoring_never_overwrites(pipe: Pipe) -> None:
         restore_files(pipe.env, get_window(pipe.env.ledger, "w", pipe.feed))
     assert (pipe.source / "a.txt").read_bytes() == b"new\n"
     assert "a.txt" in there(pipe.folder / "kept")
+
+
+@pytest.mark.parametrize("place", ["out", "out/kept", "other"])
+def test_an_archive_in_an_output_is_refused(pipe: Pipe, place: str) -> None:
+    """Readers of any feed's output would find the files there; not beside it, nor in a folder that they skip."""
+    other = dataclasses.replace(pipe.request("w"), feed="other", names_feed=True)
+    sink = dataclasses.replace(other.generation.sink, uri=str(pipe.folder / "other"))
+    plan(pipe.env, dataclasses.replace(other, generation=dataclasses.replace(other.generation, sink=sink)))
+    with pytest.raises(OptionsError, match=f"archive file://.*/{place} is in .*; choose a folder outside of it"):
+        propose_cleaning(pipe.env, request(pipe, archive=str(pipe.folder / place)))
+    with pytest.raises(OptionsError, match="is in the output"):
+        clean(pipe.env, request(pipe, archive=str(pipe.folder / place)), who="me")
+
+    for apart in ("out2", "out/_kept", "out.blockread/_kept"):
+        assert propose_cleaning(pipe.env, request(pipe, archive=str(pipe.folder / apart))).left == {"waiting": 2}
+
+
+def test_a_folder_in_the_place_of_a_file_in_the_archive(pipe: Pipe) -> None:
+    """It stays, as other content does, and no other file waits for it."""
+    kept = pipe.folder / "kept"
+    (kept / "a.txt").mkdir(parents=True)
+
+    assert cleaned(pipe).files == 2
+    assert [name[:6] for name in there(kept)] == ["a.txt.", "sub/b."]
+    assert restore_files(pipe.env, get_window(pipe.env.ledger, "w", pipe.feed)).files == 2

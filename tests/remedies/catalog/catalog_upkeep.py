@@ -15,6 +15,11 @@ CATALOG: list[Entry] = [
     Explained("cli/rebuild.py", "choose another one", f"another window is another command: {_GIVEN_UP}"),
     Explained("cli/rebuild.py", "matches --path", f"another path is another command: {_GIVEN_UP}"),
     Remedy(
+        "steps/separation.py",
+        "where readers would find its files",
+        "tests/pipeline/upkeep/test_cleaned.py::test_an_archive_in_an_output_is_refused",
+    ),
+    Remedy(
         "steps/upkeep/cleaning.py",
         "does not exist",
         "tests/cli/test_clean.py::test_a_source_that_is_not_there_is_a_typing_error",
