@@ -20,7 +20,7 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json, say
-from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.errors import OptionsError, SourceError
 from airflow_provider_blockread.ledger.store import utc_now
 from airflow_provider_blockread.options import Bounds, Csv, FileSource, Policies
 from airflow_provider_blockread.options.parsing.sizes import plural
@@ -65,6 +65,9 @@ def schema(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
     """
     given = SchemaOptions(**options)
     option = make_format_option(given.format_name, given.format_option, None)
+    if getattr(option, "schema", None) is not None:
+        msg = "the schema is what this command finds; leave out --format-option schema"
+        raise OptionsError(msg)
     stores, source, sampled = Stores(), given.file_source(), list[str]()
     opening = _Opening(policies=Policies(), bounds=bounds_of(source))
     with printing_aside(), naming_sampled(sampled):

@@ -80,3 +80,26 @@ def test_files_with_other_headers(place: Place) -> None:
 
     assert f"inferred, {(place.source / 'b').as_uri()}: the headers of the files differ" in _refused(place, *csv)
     assert _schema(place, *csv, "--format-option", "columns=by_name").stdout == "x long, y long\n"
+
+
+def test_a_schema_in_place_of_a_sample(place: Place) -> None:
+    """It would say what is to be found; without it, the sample does."""
+    place.put({"a": b"1\n"})
+    given = ("--format", "csv", "--format-option", "schema=x string")
+
+    assert _refused(place, *given).endswith("the schema is what this command finds; leave out --format-option schema")
+    assert _schema(place, *given[:2]).stdout == "_c0 long\n"
+
+
+def test_keys_that_objects_have_twice(place: Place) -> None:
+    """Their records are bad under the schema, unless the key is in none of its columns."""
+    twice = b'{"id": 1, "id": 2, "": 0, "": 0}\n{"in": {"x": 1, "x": 2}}\n{"in": {"x": 1, "y": [{}], "y": []}}\n'
+    place.put({"a": twice + b'{"id": 1}\n'})
+
+    found = _schema(place, "--format", "json_lines")
+
+    assert found.stdout == "id long, in struct<x: long>\n"
+    assert [line for line in found.stderr.splitlines() if "repeated" in line] == [
+        "id: repeated within an object 1 time; such records are bad under the schema",
+        "in.x: repeated within an object 1 time; such records are bad under the schema",
+    ]

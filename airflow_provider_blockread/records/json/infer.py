@@ -43,6 +43,7 @@ class _Field:
     texts: set[str] = field(default_factory=set)
     numbers: set[str] = field(default_factory=set)
     inner: dict[str, _Field] = field(default_factory=dict)  # of objects by name; of arrays, by no name
+    repeated: int = 0  # how often an object has it once more
 
     def add(self, value: object, level: int = 0) -> None:
         """Count a value."""
@@ -57,12 +58,19 @@ class _Field:
         elif isinstance(value, bool):
             self.kinds["boolean"] += 1
         elif isinstance(value, list):
-            kind = "object" if isinstance(value, Pairs) else "array"
-            self.kinds[kind] += 1
+            self.kinds["object" if isinstance(value, Pairs) else "array"] += 1
             if level < _MOST_LEVELS:
-                pairs = value if isinstance(value, Pairs) else [("", item) for item in value]
-                for name, found in pairs:
-                    self.inner.setdefault(name, _Field()).add(found, level + 1)
+                self._add_inner(value, level + 1)
+
+    def _add_inner(self, value: Pairs | list[object], level: int) -> None:
+        pairs = value if isinstance(value, Pairs) else [("", item) for item in value]
+        seen: set[str] = set()
+        for name, found in pairs:
+            inner = self.inner.setdefault(name, _Field())
+            inner.add(found, level)
+            inner.repeated += name in seen
+            if name:
+                seen.add(name)
 
     @property
     def type(self) -> pa.DataType | None:
@@ -89,6 +97,9 @@ class _Field:
         """Yield what values no column of the schema holds, in words."""
         if self.type is None:
             yield f"{path}: left out, as there are only objects without fields"
+        elif self.repeated:
+            times = plural(self.repeated, "time")
+            yield f"{path}: repeated within an object {times}; such records are bad under the schema"
         if len(self.kinds) > 1:
             counts = ", ".join(f"{count:,} {kind}" for kind, count in self.kinds.most_common())
             yield f"{path}: values of several types, of which the column holds the first: {counts}"

@@ -47,6 +47,7 @@ CATALOG: list[Entry] = [
         f"{_HERE}/test_parts.py::test_a_part_is_not_read_again_by_a_format_of_whole_files",
     ),
     Remedy("cli/options/sourcing.py", "--name", f"{_HERE}/test_plans.py::test_several_sources_need_a_name"),
+    Remedy("cli/schema.py", "leave out", "tests/cli/test_schema.py::test_a_schema_in_place_of_a_sample"),
     Remedy("cli/clean.py", "name the SOURCE", f"{_HERE}/test_cleaned.py::test_options_that_belong_together"),
     Remedy("cli/members.py", "`blockread members list`", f"{_MEMBERS}::test_a_member_is_written_as_it_was"),
     Remedy("cli/members.py", "names no place", f"{_MEMBERS}::test_no_name_leads_out_of_the_target"),
