@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import ColumnarSink
+from airflow_provider_blockread.sinks.conform import alike
 from airflow_provider_blockread.sinks.protocol import Writer
 
 _Make = Callable[[pa.Schema | None], Writer]
@@ -62,15 +63,6 @@ def matched(schema: pa.Schema, known: Sequence[str]) -> pa.Schema:
 def matched_writer(option: ColumnarSink, known: Sequence[str], make: _Make, schema: pa.Schema | None) -> Writer:
     """Return a writer for rows of a schema that renames columns to their known names before it writes them."""
     return make(schema) if option.case_sensitive else _MatchedWriter(option, known, make, schema)
-
-
-def alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first two names that differ only by case, or None."""
-    seen: dict[str, str] = {}
-    for name in names:
-        if seen.setdefault(name.lower(), name) != name:
-            return seen[name.lower()], name
-    return None
 
 
 class _MatchedWriter:

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 from airflow_provider_blockread.options import ColumnarSink, ParquetSink
 from airflow_provider_blockread.sinks.columnar import transforms
 from airflow_provider_blockread.sinks.columnar.sorting import has_order
-from airflow_provider_blockread.sinks.matching import alike
+from airflow_provider_blockread.sinks.conform import alike
 from airflow_provider_blockread.sinks.plain import every_field
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.sinks.matching import alike
+from airflow_provider_blockread.sinks.conform import alike
 
 _SAME = (
     *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
