@@ -21,7 +21,7 @@ from airflow_provider_blockread.sinks import partitions
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage import uris
-from tests.sinks.kinds import STORES, Bench, opened_iceberg
+from tests.sinks.kinds import KINDS, STORES, Bench, opened_iceberg
 
 _KINDS = ("parquet", "delta", "iceberg")
 _NAMES = [AttemptName(window="ab12", generation=1, group=0, epoch=1, attempt=n) for n in range(3)]
@@ -210,10 +210,13 @@ def test_a_table_with_other_partitions(tmp_path: Path, kind: str) -> None:
     bench = opened(kind, tmp_path, "day")
     files = staged(bench, {"id": [1], "day": [_MAY]})
     bench.apply(bench.steps(files))
-    with pytest.raises(OptionsError, match=r"is partitioned by .*day.*give partition_by the same columns"):
-        Bench(kind, bench.place)  # whatever the rows will be
+    schema = pa.schema([("id", pa.int64()), ("day", pa.date32())])
+    plain = make_sink(STORES, KINDS[kind].option(bench.place))
+    for known in (schema, None):  # a function may not say which columns it returns
+        with pytest.raises(OptionsError, match=r"is partitioned by .*day.*give partition_by the same columns"):
+            plain.prepare(known, "")
 
-    bench.sink.prepare(pa.schema([("id", pa.int64()), ("day", pa.date32())]), "")
+    bench.sink.prepare(schema, "")
 
 
 def test_a_sweep_looks_into_partitions(tmp_path: Path) -> None:
