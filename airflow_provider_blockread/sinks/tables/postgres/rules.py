@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from airflow_provider_blockread.sinks.tables.format import WINDOW
 from airflow_provider_blockread.sinks.tables.postgres.sql import Column
+from airflow_provider_blockread.sinks.tables.postgres.types import takes_rows
 
 #: What else may have the name of a table, by the letter of its kind.
 _NO_TABLES = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence"}
@@ -30,7 +31,12 @@ def unfollowed_rule(kind: str, columns: Mapping[str, Column], rows: Sequence[str
             f" ALTER TABLE {quoted} ADD COLUMN IF NOT EXISTS {WINDOW} text; CREATE INDEX ON"
             f" {quoted} USING brin ({WINDOW} text_bloom_ops);"
         )
-    for column in rows:
-        if column in columns and columns[column].computed:
+    for column in (column for column in rows if column in columns):
+        if columns[column].computed:
             return f"{name} computes the values of its column {column!r}; leave it out of the output"
+        if not takes_rows(columns[column].type):
+            return (
+                f"{name} has column {column!r} as {columns[column].type}, into which no rows are copied; rename it in"
+                " the output, to a column of type text from which the table computes the other (GENERATED ALWAYS AS)"
+            )
     return ""

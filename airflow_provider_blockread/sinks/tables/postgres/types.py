@@ -40,6 +40,7 @@ _SENT = {
 _WIDER = {"smallint": ("integer", "bigint"), "integer": ("bigint",), "real": ("double precision",)}
 _NUMERIC = re.compile(r"numeric\((\d+),(\d+)\)")
 _LENGTH = re.compile(r"character varying\(\d+\)")  # a longer text is an error of the server
+_HELD = {"numeric", *(name for _, made, others in _TYPES for name in (made, *others))}
 
 
 def column_type(kind: pa.DataType) -> str | None:
@@ -72,6 +73,12 @@ def fits(kind: pa.DataType, of_table: str) -> bool:
         return True
     names = {name for holds, made, others in _TYPES if holds(kind) for name in (made, *others)}
     return of_table in {*names, column_type(kind)} or ("text" in names and _LENGTH.fullmatch(of_table) is not None)
+
+
+def takes_rows(of_table: str) -> bool:
+    """Return whether a column of an existing table holds the values of any type of rows, or of lists of them."""
+    inner = of_table.removesuffix("[]")
+    return inner in _HELD or any(sized.fullmatch(inner) for sized in (_NUMERIC, _LENGTH))
 
 
 def widens(of_table: str, kind: pa.DataType) -> bool:

@@ -62,6 +62,25 @@ def test_columns_that_the_database_fills(
             bench.apply(steps)
 
 
+@pytest.mark.parametrize(("kind", "value"), [("jsonb", '{"a": 1}'), ("uuid", "0" * 32), ("timestamp(3)", "")])
+def test_a_type_into_which_no_rows_are_copied(
+    bench: Bench, sql: psycopg.Connection[Any], kind: str, value: str
+) -> None:
+    """The table itself may compute such a column from text."""
+    table = bench.option.uri
+    sql.execute(f"CREATE TABLE {table} (value {kind}, _window text); CREATE INDEX ON {table} (_window)")
+    with pytest.raises(OptionsError, match=r"has column 'value' as .*rename it in the output.*GENERATED ALWAYS AS"):
+        bench.sink.prepare(SCHEMA, "")
+    if value:
+        sql.execute(
+            f"ALTER TABLE {table} DROP COLUMN value, ADD COLUMN value text,"
+            f" ADD COLUMN other {kind} GENERATED ALWAYS AS (value::{kind}) STORED"
+        )
+        bench.publish(value)
+        found = sql.execute(f"SELECT other = value::{kind} FROM {table}").fetchall()  # noqa: S608
+        assert found == [(True,), (True,)]
+
+
 def test_rows_that_a_trigger_or_an_index_refuses(bench: Bench, sql: psycopg.Connection[Any]) -> None:
     """They are no matter of a server that cannot be reached."""
     bench.publish("a")
