@@ -77,12 +77,12 @@ class Table:
             self._format.check_options()
         there = () if snapshot is None else snapshot.columns
         columns = known_names(self._option, self.uri, there, self.own_columns)
+        rows = None
         if schema is not None:
-            known = matched(schema, columns)
-            if problem := unmatched(schema, self._option) or self._misfit(known) or misarranged(known, self._option):
+            rows = matched(schema, columns)
+            if problem := unmatched(schema, self._option) or self._misfit(rows) or misarranged(rows, self._option):
                 msg = f"{self.uri}: {problem}"
                 raise OptionsError(msg)
-        rows = None if schema is None else matched(schema, columns)
         if snapshot is not None and (problem := snapshot.refuse(rows)):
             raise OptionsError(problem)
         ids = (self._format if snapshot is None else snapshot).field_ids
