@@ -62,7 +62,11 @@ class OptionTemplates(BaseOperator):
     """An operator whose options are values in which every string is a template."""
 
     def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - Airflow's
-        """Return the rendered content; an option value renders every string in it, and fails for good if it cannot."""
+        """Return the rendered content; an option value renders every string in it.
+
+        Raises:
+            AirflowFailException: when the rendered strings make no valid option, which no retry changes.
+        """
         if isinstance(content, Value):
             try:
                 return content.resolve(lambda text: self._rendered(text, context))
