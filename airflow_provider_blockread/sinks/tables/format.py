@@ -108,11 +108,11 @@ class TableFormat(Protocol):
     def location(self) -> str | None:
         """Return the folder where data files belong, or None if they are only staged."""
 
-    def check_options(self) -> None:
-        """Refuse options by which no table can be created.
+    def check_creation(self) -> None:
+        """Refuse options by which no table can be created, and an account that may not create it.
 
         Raises:
-            OptionsError: naming the option.
+            OptionsError: naming the option, or the rights.
         """
 
     def load(self) -> Snapshot | None:

@@ -74,7 +74,7 @@ class Table:
         """Return where tasks write, after a check that the table can hold such rows; no table is created."""
         snapshot = self._format.load()
         if snapshot is None:
-            self._format.check_options()
+            self._format.check_creation()
         there = () if snapshot is None else snapshot.columns
         columns = known_names(self._option, self.uri, there, self.own_columns)
         rows = None

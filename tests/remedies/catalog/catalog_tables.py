@@ -74,7 +74,11 @@ CATALOG: list[Entry] = [
         "not take the rows",
         "tests/sinks/tables/postgres/test_postgres_refusals.py::test_rows_that_a_constraint_refuses",
     ),
-    Remedy("sinks/tables/postgres/errors.py", "grant what is missing", f"{_POSTGRES}::test_an_account_that_may_not"),
+    Remedy(
+        "sinks/tables/postgres/errors.py",
+        "grant what is missing",
+        "tests/sinks/tables/postgres/test_postgres_rights.py::test_a_right_that_is_gone_at_the_commit",
+    ),
     Remedy(
         "sinks/tables/postgres/errors.py",
         "the database's disk is full",

@@ -6,6 +6,7 @@ _DELTA, _ICEBERG = "tests/sinks/tables/test_delta.py", "tests/sinks/tables/test_
 _COLUMNS, _PARTITIONS = "tests/sinks/tables/test_table_columns.py", "tests/sinks/test_partitions.py"
 _LOG = "tests/sinks/test_log.py"
 _POSTGRES = "tests/sinks/tables/postgres/test_postgres.py"
+_RIGHTS = "tests/sinks/tables/postgres/test_postgres_rights.py"
 _CORRECTED = "tests/remedies/test_functions.py::test_a_function_that_is_corrected"
 _PASSED_ON = "the text of another error, which has an entry of its own, with a place before it"
 
@@ -21,6 +22,8 @@ _TABLES = (
         f"{_ICEBERG}::test_a_table_of_another_schema",
         f"{_PARTITIONS}::test_a_table_with_other_partitions",
         f"{_POSTGRES}::test_a_table_of_another_schema",
+        f"{_RIGHTS}::test_an_account_that_may_not",
+        f"{_RIGHTS}::test_rows_that_a_policy_hides",
         "tests/sinks/tables/test_matching.py::test_a_table_that_was_made_meanwhile_in_another_case",
         *_ONE_COLUMN,
     ),
@@ -74,6 +77,10 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
     ("sinks/tables/iceberg/table.py", "check"): (
         "`unwritable` of sinks/tables/iceberg/commit.py",
         ("tests/sinks/tables/test_iceberg_of_others.py::test_a_table_that_was_upgraded_too_far",),
+    ),
+    ("sinks/tables/postgres/table.py", "check_creation"): (
+        "sinks/tables/postgres/rights.py",
+        (f"{_RIGHTS}::test_an_account_that_may_not_create_the_table",),
     ),
     ("sinks/tables/table.py", "prepare"): _TABLES,
     ("sinks/tables/table.py", "_schema"): _TABLES,

@@ -78,7 +78,7 @@ class DeltaLake:
             except TableNotFoundError:
                 return None
 
-    def check_options(self) -> None:
+    def check_creation(self) -> None:
         """Refuse properties that the library does not give a new table."""
         check_properties(self.uri, self.option.properties)
 

@@ -83,7 +83,7 @@ class IcebergTable:
                 place = self.option.location or self._location_to_be()
         return uris.child(uris.canonical(place), "data")
 
-    def check_options(self) -> None:
+    def check_creation(self) -> None:
         """Refuse nothing: the catalog knows its properties, and says so when it creates the table."""
 
     def load(self) -> _State | None:

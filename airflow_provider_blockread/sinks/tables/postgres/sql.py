@@ -1,26 +1,12 @@
-"""SQL statements of the commit to a PostgreSQL table, and the rows that they return."""
+"""What the statements of a commit to a PostgreSQL table have in common."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-#: Creates the table of windows.
-MAKE_WINDOWS = """
-CREATE TABLE IF NOT EXISTS {windows} (
-    table_name text NOT NULL, window_id text NOT NULL, table_oid oid NOT NULL, ledger text NOT NULL, feed text NOT NULL,
-    change integer NOT NULL, files jsonb NOT NULL, schema_changes text NOT NULL, changed_at timestamptz NOT NULL,
-    PRIMARY KEY (table_name, window_id)
-)"""
-#: Records a change of a window if its row is still as it was last seen.
-RECORD = """
-INSERT INTO {windows} AS held
-    (table_name, window_id, table_oid, ledger, feed, change, files, schema_changes, changed_at)
-VALUES ($1, $2, $3::bigint::oid, $4, $5, $6::integer, $7::jsonb, $8, now())
-ON CONFLICT (table_name, window_id) DO UPDATE SET table_oid = excluded.table_oid, ledger = excluded.ledger,
-    feed = excluded.feed, change = excluded.change, files = excluded.files,
-    schema_changes = excluded.schema_changes, changed_at = now()
-WHERE held.change = $9::integer AND held.table_oid = $10::bigint::oid
-RETURNING txid_current()::text"""
+from adbc_driver_postgresql import dbapi
+
 #: Lists the columns of a table: name, type, whether rows must have it, whether an index begins with it, and whether the
 #: table computes its values.
 COLUMNS = """
@@ -40,17 +26,12 @@ class Column:
     computed: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Held:
-    """The row of a window in the table of windows."""
-
-    oid: int  # of the table for which it was written
-    ledger: str
-    change: int
-    files: frozenset[str]
-    schema_changes: str
-
-
 def quoted(name: str) -> str:
     """Return a name quoted for a statement."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def only_value(cursor: dbapi.Cursor) -> Any:  # noqa: ANN401 - whatever was asked for
+    """Return the first value of the next row, or None without one."""
+    row = cursor.fetchone()
+    return row and row[0]

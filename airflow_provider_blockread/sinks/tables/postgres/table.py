@@ -8,18 +8,16 @@ created again under the same name has no windows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
-from typing import Any
 
 import pyarrow as pa
 from adbc_driver_manager import Error
 from adbc_driver_postgresql import dbapi
 
-from airflow_provider_blockread.errors import ProofError
+from airflow_provider_blockread.errors import OptionsError, ProofError
 from airflow_provider_blockread.options import PostgresSink
 from airflow_provider_blockread.sinks.evolution import Comparison
 from airflow_provider_blockread.sinks.parquet import read_rows
@@ -27,13 +25,13 @@ from airflow_provider_blockread.sinks.protocol import Access, Applied, Change, M
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.postgres.connections import Connections
 from airflow_provider_blockread.sinks.tables.postgres.errors import explained
+from airflow_provider_blockread.sinks.tables.postgres.rights import lacking_rights
 from airflow_provider_blockread.sinks.tables.postgres.rows import delete_rows, require_rows
 from airflow_provider_blockread.sinks.tables.postgres.rules import unfollowed_rule
-from airflow_provider_blockread.sinks.tables.postgres.sql import COLUMNS, MAKE_WINDOWS, RECORD, Column, Held, quoted
+from airflow_provider_blockread.sinks.tables.postgres.sql import COLUMNS, Column, only_value, quoted
 from airflow_provider_blockread.sinks.tables.postgres.types import column_type, fits, sent, widens
+from airflow_provider_blockread.sinks.tables.postgres.windows import Held, Windows
 from airflow_provider_blockread.storage import Stores
-
-_WINDOWS = "blockread_windows"
 
 
 class PostgresTable:
@@ -54,19 +52,24 @@ class PostgresTable:
         self._connections = Connections(own.get("uri", option.url or ""))
         self.schema, self.name = option.uri.split(".")
         self.quoted = f"{quoted(self.schema)}.{quoted(self.name)}"
-        self.windows = f"{quoted(self.schema)}.{_WINDOWS}"
+        self.windows = Windows(self.schema, self.name)
 
     def location(self) -> None:
         """Return None, because tasks stage files in the work area."""
 
-    def check_options(self) -> None:
-        """Refuse nothing: a table is created by columns alone."""
+    def check_creation(self) -> None:
+        """Refuse an account that may not create the table."""
+        with self.transaction() as cursor:
+            if lacks := self.lacking_rights(cursor):
+                raise OptionsError(lacks)
 
     def load(self) -> _State | None:
         """Return the newest state, or None if the table does not exist."""
         with self.transaction() as cursor:
             oid = self.oid(cursor)
-            return None if oid is None else _State(self, oid, self.columns(cursor), self.kind(cursor, oid))
+            if oid is None:
+                return None
+            return _State(self, oid, self.columns(cursor), self.kind(cursor, oid), self.lacking_rights(cursor))
 
     def create(self, files: Files, marker: Marker) -> Applied:
         """Create the table, with its schema if needed, and with an index on the window of its rows."""
@@ -74,12 +77,12 @@ class PostgresTable:
         columns = [f"{quoted(field.name)} {column_type(field.type)}" for field in rows]
         with self.transaction() as cursor:
             cursor.execute("SELECT to_regnamespace($1) IS NULL", parameters=(quoted(self.schema),))
-            if _one(cursor):
+            if only_value(cursor):
                 cursor.execute(f"CREATE SCHEMA {quoted(self.schema)}")
             cursor.execute(f"CREATE TABLE {self.quoted} ({', '.join([*columns, f'{WINDOW} text NOT NULL'])})")
             oid = self.oid(cursor) or 0
             made = _State(self, oid, self.columns(cursor), self.kind(cursor, oid))
-            made.held[marker.window] = self.held(cursor, marker.window)
+            made.held[marker.window] = self.windows.held(cursor, marker.window)
             version = made.write(cursor, files, marker)
             cursor.execute(
                 f"CREATE INDEX ON {self.quoted} USING brin ({WINDOW} text_bloom_ops) WITH (autosummarize = on)"
@@ -89,13 +92,17 @@ class PostgresTable:
     def oid(self, cursor: dbapi.Cursor) -> int | None:
         """Return the oid of the table, or None if it does not exist."""
         cursor.execute("SELECT to_regclass($1)::oid::bigint", parameters=(self.quoted,))
-        found: int | None = _one(cursor)
+        found: int | None = only_value(cursor)
         return found
 
     def kind(self, cursor: dbapi.Cursor, oid: int) -> str:
         """Return what is there by the name of the table: the letter of a table, a view or the like."""
         cursor.execute("SELECT relkind::text FROM pg_class WHERE oid = $1::bigint::oid", parameters=(oid,))
-        return str(_one(cursor))
+        return str(only_value(cursor))
+
+    def lacking_rights(self, cursor: dbapi.Cursor) -> str:
+        """Return in words what keeps the account from publishing, or an empty string."""
+        return lacking_rights(cursor, self.quoted, self.windows.quoted, quoted(self.schema), name=self.uri)
 
     def columns(self, cursor: dbapi.Cursor) -> dict[str, Column]:
         """Return the columns of the table, by name."""
@@ -104,29 +111,6 @@ class PostgresTable:
             name: Column(type=kind, needed=needed, indexed=indexed, computed=computed)
             for name, kind, needed, indexed, computed in cursor.fetchall()
         }
-
-    def held(self, cursor: dbapi.Cursor, window: str) -> Held | None:
-        """Return a window's row in the table of windows, or None."""
-        cursor.execute("SELECT to_regclass($1) IS NULL", parameters=(self.windows,))
-        if _one(cursor):
-            return None
-        query = f"SELECT table_oid::bigint, ledger, change, files::text, schema_changes FROM {self.windows}"  # noqa: S608 - quoted
-        cursor.execute(f"{query} WHERE table_name = $1 AND window_id = $2", parameters=(self.name, window))
-        row = cursor.fetchone()
-        if row is None:
-            return None
-        oid, ledger, change, files, changes = row
-        return Held(oid=oid, ledger=ledger, change=change, files=frozenset(json.loads(files)), schema_changes=changes)
-
-    def has_windows(self, oid: int) -> bool:
-        """Return whether rows of any window were ever published into the table with this oid."""
-        with self.transaction() as cursor:
-            cursor.execute("SELECT to_regclass($1) IS NULL", parameters=(self.windows,))
-            if _one(cursor):
-                return False
-            query = f"SELECT EXISTS (SELECT FROM {self.windows} WHERE table_name = $1 AND table_oid = $2::bigint::oid"  # noqa: S608 - quoted
-            cursor.execute(f"{query} AND files <> '[]')", parameters=(self.name, oid))
-            return bool(_one(cursor))
 
     def copy(self, cursor: dbapi.Cursor, files: Files, window: str, columns: dict[str, Column]) -> None:
         """Append the rows of files to the table."""
@@ -170,8 +154,8 @@ class _State:
     field_ids = None
     needed = ()  # the database itself checks for nulls
 
-    def __init__(self, table: PostgresTable, oid: int, columns: dict[str, Column], kind: str) -> None:
-        self._table, self._oid, self._columns, self._kind = table, oid, columns, kind
+    def __init__(self, table: PostgresTable, oid: int, columns: dict[str, Column], kind: str, lacks: str = "") -> None:
+        self._table, self._oid, self._columns, self._kind, self._lacks = table, oid, columns, kind, lacks
         self.columns = tuple(columns)
         self.held: dict[str, Held | None] = {}  # by window, as it was found
 
@@ -180,7 +164,7 @@ class _State:
         """The number of a transaction that sees this state."""
         with self._table.transaction() as cursor:
             cursor.execute("SELECT txid_current()::text")
-            return str(_one(cursor))
+            return str(only_value(cursor))
 
     def marker(self, marker: Marker) -> int | None:
         """Return the number of the window's newest change from its row, or None without one."""
@@ -195,14 +179,15 @@ class _State:
 
     def is_ours(self) -> bool:
         """Return whether a feed has published rows."""
-        return self._table.has_windows(self._oid)
+        with self._table.transaction() as cursor:
+            return self._table.windows.published(cursor, self._oid)
 
     def refuse(self, schema: pa.Schema | None) -> str:
         """Return in words which demand of the table these rows do not meet, or an empty string."""
         table = self._table
         rows = [] if schema is None else schema.names
         rule = unfollowed_rule(self._kind, self._columns, rows, name=table.uri, quoted=table.quoted)
-        return rule or self._compared().refuse(schema)
+        return rule or self._lacks or self._compared().refuse(schema)
 
     def schema_changes(self, marker: Marker) -> str:
         """Return the schema changes in the window's row, if the row is of this change."""
@@ -245,28 +230,23 @@ class _State:
         """Record the change, delete the window's rows and copy those of its files; return the transaction's id."""
         table, held = self._table, self._held(marker)
         stays = marker.change is Change.TAKE_BACK and not files.remove  # rows of a lost generation were never committed
-        names = held.files if held is not None and stays else [file.uri for file in files.add]
-        row = (table.name, marker.window, self._oid, marker.ledger, marker.feed, marker.number)
-        seen = (-1, 0) if held is None else (held.change, held.oid)
-        cursor.execute(MAKE_WINDOWS.format(windows=table.windows))
-        cursor.execute(
-            RECORD.format(windows=table.windows), parameters=(*row, json.dumps(sorted(names)), evolved, *seen)
+        names = held.files if held is not None and stays else {file.uri for file in files.add}
+        now = Held(
+            oid=self._oid, ledger=marker.ledger, change=marker.number, files=frozenset(names), schema_changes=evolved
         )
-        version = _one(cursor)
-        if version is None:
-            raise TableChangedError
+        version = table.windows.record(cursor, marker, now, held)
         if not stays:
             delete_rows(cursor, table.quoted, marker.window, name=table.uri)
         if files.add:
             table.copy(cursor, files, marker.window, self._columns)
             rows = sum(file.rows for file in files.add)
             require_rows(cursor, table.quoted, marker.window, rows, name=table.uri)
-        return str(version)
+        return version
 
     def _held(self, marker: Marker) -> Held | None:
         if marker.window not in self.held:
             with self._table.transaction() as cursor:
-                self.held[marker.window] = self._table.held(cursor, marker.window)
+                self.held[marker.window] = self._table.windows.held(cursor, marker.window)
         held = self.held[marker.window]
         if held is not None and held.ledger != marker.ledger:
             msg = (
@@ -275,8 +255,3 @@ class _State:
             )
             raise ProofError(msg)
         return held
-
-
-def _one(cursor: dbapi.Cursor) -> Any:  # noqa: ANN401 - whatever was asked for
-    row = cursor.fetchone()
-    return row and row[0]

@@ -242,24 +242,6 @@ def test_a_window_of_another_ledger(bench: Bench) -> None:
     assert bench.values() == ["a", "a"]
 
 
-def test_an_account_that_may_not(bench: Bench, sql: psycopg.Connection[Any]) -> None:
-    """The error is the server's, and a retry works when the right is granted."""
-    bench.publish("a")
-    role = "blockread_loader"
-    sql.execute(f"DROP ROLE IF EXISTS {role}; CREATE ROLE {role} LOGIN")
-    url = own_postgres().replace("postgres:@", f"{role}@")
-    assert role in url
-    other = make_sink(STORES, replace(bench.option, url=url))
-    steps = bench.steps(bench.stage("b", window="cd34"))
-    with pytest.raises(OptionsError, match=r"permission denied.*grant what is missing"):
-        other.apply(steps, bench.marker, lambda: None)
-    sql.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}; GRANT CREATE ON SCHEMA public TO {role}")
-    other.apply(steps, bench.marker, lambda: None)
-    sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
-
-    assert bench.values() == ["a", "a", "b", "b"]
-
-
 def test_a_connection_that_the_server_closes_between_two_steps(bench: Bench, sql: psycopg.Connection[Any]) -> None:
     """Servers and firewalls end idle ones, and a proof takes its time; the commit then opens another one."""
     asked = make_sink(STORES, replace(bench.option, url=f"{own_postgres()}&application_name=idle"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import psycopg
 import pytest
 
 from airflow_provider_blockread.errors import OptionsError, ProofError
-from airflow_provider_blockread.options import PostgresSink
-from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.testing.bench import SCHEMA
 from tests.sinks.kinds import Bench
 
@@ -198,28 +195,6 @@ def test_rows_that_cannot_be_deleted(bench: Bench, sql: psycopg.Connection[Any],
     bench.apply(steps)
 
     assert bench.values() == ["b", "b"]
-
-
-def test_rows_that_a_policy_hides(bench: Bench, sql: psycopg.Connection[Any]) -> None:
-    """An undo by an account that does not see all rows is refused, and changes nothing, until it sees them."""
-    old = bench.publish("a")
-    role = f"role_{bench.option.uri.partition('.')[2]}"
-    sql.execute(
-        f"CREATE ROLE {role} LOGIN; GRANT CREATE, USAGE ON SCHEMA public TO {role};"
-        f" GRANT ALL ON ALL TABLES IN SCHEMA public TO {role};"
-        f" ALTER TABLE {bench.option.uri} ENABLE ROW LEVEL SECURITY"
-    )
-    assert isinstance(bench.option, PostgresSink)
-    url = str(bench.option.url).replace("//postgres:", f"//{role}:")
-    bench.sink = make_sink(bench.stores, replace(bench.option, url=url))
-    try:
-        with pytest.raises(OptionsError, match=r"row-level security.*grant what is missing"):
-            bench.undo(old)
-        assert bench.values() == ["a", "a"]
-        sql.execute(f"ALTER ROLE {role} BYPASSRLS")
-        assert (bench.undo(old), bench.values()) == (1, [])
-    finally:
-        sql.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
 
 
 def test_staged_rows_that_are_damaged(bench: Bench) -> None:
