@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,15 +17,6 @@ _LISTS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[pa.Field, pa.DataTy
     (pa.types.is_large_list, lambda item, _: pa.large_list(item)),
     (pa.types.is_fixed_size_list, lambda item, kind: pa.list_(item, kind.list_size)),
 )
-
-
-def alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first two names that differ only by case, or None."""
-    seen: dict[str, str] = {}
-    for name in names:
-        if seen.setdefault(name.lower(), name) != name:
-            return seen[name.lower()], name
-    return None
 
 
 def misnamed(schema: pa.Schema) -> str:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import FunctionError, OptionsError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import ColumnarSink
-from airflow_provider_blockread.sinks.conform import alike
+from airflow_provider_blockread.sinks.plain import alike
 from airflow_provider_blockread.sinks.protocol import Writer
 
 _Make = Callable[[pa.Schema | None], Writer]

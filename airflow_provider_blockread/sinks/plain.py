@@ -1,8 +1,8 @@
-"""Types as Parquet files have them, without Arrow's variants of one type in memory."""
+"""Columns as readers of Parquet files have them: without Arrow's variants of a type, or the case of names."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 
@@ -59,3 +59,20 @@ def every_field(fields: Iterator[pa.Field] | pa.Schema) -> Iterator[pa.Field]:
             yield from every_field(iter((kind.key_field, kind.item_field)))
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
             yield from every_field(iter((kind.value_field,)))
+
+
+def alike(names: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first two names that are equal or differ only by case, or None."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if (key := name.lower()) in seen:
+            return seen[key], name
+        seen[key] = name
+    return None
+
+
+def alike_fields(schema: pa.Schema) -> tuple[str, str] | None:
+    """Return the first two columns, or fields of one struct in them, whose names are alike, or None."""
+    structs = (field.type for field in every_field(schema) if pa.types.is_struct(field.type))
+    names = (schema.names, *([field.name for field in struct] for struct in structs))
+    return next(filter(None, map(alike, names)), None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Collection, Iterator
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,6 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from airflow_provider_blockread.sinks.plain import alike_fields
 
 _COLUMNS = 32  # of a file whose statistics are kept, as in Delta Lake
 _LONGEST = 64  # characters of a text whose bounds are kept
@@ -33,11 +34,8 @@ _LISTS = (pa.types.is_list, pa.types.is_large_list)
 
 def misfit(schema: pa.Schema) -> str:
     """Return the reason why a table cannot hold such rows, or an empty string if it can."""
-    twice = [name for name, times in Counter(name.lower() for name in schema.names).items() if times > 1]
-    if twice:
-        return (
-            f"two columns are named {twice[0]!r}, which tables do not distinguish by case; rename one in the function"
-        )
+    if two := alike_fields(schema):
+        return f"tables do not distinguish columns {two[0]!r} and {two[1]!r}; rename one in the function"
     for field in schema:
         if (found := _unheld(field.type)) is not None:
             return (

@@ -8,8 +8,7 @@ import pyarrow.parquet as pq
 from airflow_provider_blockread.options import ColumnarSink, ParquetSink
 from airflow_provider_blockread.sinks.columnar import transforms
 from airflow_provider_blockread.sinks.columnar.sorting import has_order
-from airflow_provider_blockread.sinks.conform import alike
-from airflow_provider_blockread.sinks.plain import every_field
+from airflow_provider_blockread.sinks.plain import alike_fields, every_field
 
 
 def misarranged(schema: pa.Schema, option: ColumnarSink) -> str:
@@ -35,10 +34,10 @@ def misarranged(schema: pa.Schema, option: ColumnarSink) -> str:
 
 def _unread(schema: pa.Schema) -> str:
     """Return the reason why readers of a directory cannot use a column, or an empty string; tables check their own."""
-    if two := alike(schema.names):
+    if two := alike_fields(schema):
         return (
-            f"columns {two[0]!r} and {two[1]!r} differ in case only, with which Spark reads no file; rename one in the"
-            " function or schema"
+            f"Spark does not distinguish columns {two[0]!r} and {two[1]!r}, and reads no file that has both; rename one"
+            " in the function or schema"
         )
     for field in schema:
         if any(pa.types.is_null(inner.type) for inner in every_field(iter((field,)))):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.sinks.conform import alike
+from airflow_provider_blockread.sinks.plain import alike_fields
 
 _SAME = (
     *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
@@ -27,17 +25,13 @@ def as_frame(schema: pa.Schema) -> pa.Schema:
     Raises:
         OptionsError: when a DataFrame has no type for a column, or does not distinguish two of them.
     """
-    _check_names(schema.names)
-    return pa.schema([pa.field(field.name, _as_frame(field.type, field.name)) for field in schema])
-
-
-def _check_names(names: Sequence[str]) -> None:
-    if (two := alike(names)) is not None:
+    if two := alike_fields(schema):
         msg = (
-            f"columns {two[0]!r} and {two[1]!r} differ in case only, and a DataFrame takes them for one; rename one in"
-            " the schema, or leave it out"
+            f"a DataFrame does not distinguish columns {two[0]!r} and {two[1]!r}; rename one in the schema, or leave it"
+            " out"
         )
         raise OptionsError(msg)
+    return pa.schema([pa.field(field.name, _as_frame(field.type, field.name)) for field in schema])
 
 
 def _as_frame(kind: pa.DataType, column: str) -> pa.DataType:
@@ -45,7 +39,6 @@ def _as_frame(kind: pa.DataType, column: str) -> pa.DataType:
         return pa.list_(_as_frame(kind.value_type, column))
     if pa.types.is_struct(kind):
         inner = [kind.field(index) for index in range(kind.num_fields)]
-        _check_names([field.name for field in inner])
         return pa.struct([pa.field(field.name, _as_frame(field.type, column)) for field in inner])
     if pa.types.is_timestamp(kind) and kind.unit in _COARSE:
         return pa.timestamp("us", "UTC" if kind.tz else None)

@@ -90,22 +90,17 @@ def test_a_function_that_is_corrected(
 @pytest.mark.parametrize(
     ("kind", "options", "query", "says", "right"),
     [
-        (
-            "delta",
-            {},
-            "SELECT 1 AS a, 2 AS A",
-            "do not distinguish by case; rename",
-            "SELECT 1 AS a, 2 AS b",
-        ),
+        ("delta", {}, "SELECT 1 AS a, 2 AS A", "do not distinguish columns.*rename", "SELECT 1 AS a, 2 AS b"),
         ("iceberg", {}, "SELECT INTERVAL '1' DAY AS a", "which tables do not hold; cast it", "SELECT 1 AS a"),
         ("parquet", {"partition_by": ["a"]}, "SELECT 1 AS b", "no column 'a' to partition by", "SELECT 1 AS a, 2 AS b"),
         ("parquet", {"sort_by": ["a"]}, "SELECT 1 AS b", "no column 'a' for sort_by", "SELECT 1 AS a"),
+        ("parquet", {}, "SELECT 1 AS a, 2 AS A", "columns 'a' and 'A'.*rename one", "SELECT 1 AS a, 2 AS b"),
         (
             "parquet",
             {},
-            "SELECT 1 AS a, 2 AS A",
-            "'a' and 'A' differ in case only.*rename one",
-            "SELECT 1 AS a, 2 AS b",
+            "SELECT struct(1 AS a, 2 AS A) AS s",
+            "columns 'a' and 'A'.*rename one",
+            "SELECT struct(1 AS a, 2 AS b) AS s",
         ),
         ("parquet", {}, "SELECT NULL AS a", "column 'a' has type null, .*cast it", "SELECT CAST(NULL AS int) AS a"),
         ("parquet", {}, "SELECT array(NULL) AS a", "column 'a' has type list.*cast it", "SELECT array(1) AS a"),
@@ -152,7 +147,7 @@ def test_nulls_where_the_declared_schema_has_none(pipe: Pipe) -> None:
     ("refused", "message", "schema"),
     [
         ("n uint8, m long", r"column 'n' is of type uint8, .*declare another type in the schema", "n short, m long"),
-        ("n long, N long", r"columns 'n' and 'N' differ in case only, .* rename one in the schema", "n long, m long"),
+        ("n long, N long", r"distinguish columns 'n' and 'N'; rename one in the schema", "n long, m long"),
     ],
     ids=["type", "name"],
 )

@@ -128,7 +128,7 @@ CATALOG: list[Entry] = [
     Remedy("spark/frames/calling.py", "declared schema", f"{_FRAMES}::test_a_schema_that_is_declared"),
     Remedy("spark/frames/records.py", "Spark finds {} records", f"{_FRAMES}::test_staged_files_that_were_harmed"),
     Remedy("spark/frames/records.py", "holds {} rows", f"{_FRAMES}::test_staged_files_that_were_harmed"),
-    Remedy("spark/frames/types.py", "differ in case only", f"{_FRAMES}::test_a_column_that_no_dataframe_has"),
+    Remedy("spark/frames/types.py", "does not distinguish columns", f"{_FRAMES}::test_a_column_that_no_dataframe_has"),
     Remedy("spark/frames/types.py", "declare another type", f"{_FRAMES}::test_a_column_that_no_dataframe_has"),
     Explained("spark/frames/writing.py", "a row of {}: {}", _NAMES),
     Remedy("spark/tasks/user_function.py", "out of columns", f"{_CODE}::test_a_place_column_of_the_records"),

@@ -47,10 +47,12 @@ def test_a_type_that_no_table_holds(bench: Bench, kind: pa.DataType) -> None:
         bench.sink.writer(bench.target, name, None).write(pa.RecordBatch.from_arrays([pa.nulls(1, kind)], ["x"]))
 
 
-def test_names_that_differ_by_case_only(bench: Bench) -> None:
-    """A table has one column of both names."""
-    with pytest.raises(OptionsError, match=r"two columns are named 'a'.*rename one"):
-        bench.sink.prepare(pa.schema([("a", pa.int64()), ("A", pa.int64())]), "")
+@pytest.mark.parametrize("place", ["the table", "a struct"])
+def test_names_that_differ_by_case_only(bench: Bench, place: str) -> None:
+    """A table has one column of both names, and its structs one field."""
+    rows = pa.schema([("a", pa.int64()), ("A", pa.int64())])
+    with pytest.raises(OptionsError, match=r"do not distinguish columns 'a' and 'A'; rename one"):
+        bench.sink.prepare(pa.schema([("s", pa.list_(pa.struct(rows)))]) if place == "a struct" else rows, "")
 
 
 def test_every_type_comes_back_and_its_bounds_are_in_the_log(bench: Bench) -> None:
