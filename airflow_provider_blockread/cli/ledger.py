@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from airflow_provider_blockread.cli.options.shared import (
-    COUNT,
     json_option,
     ledger_text,
     not_blank,
+    number,
     open_environment,
     open_ledger,
     state_option,
@@ -53,7 +53,7 @@ def files() -> None:
 @files.command("list")
 @click.argument("feed", callback=ledger_text)
 @click.option("--file-state", type=click.Choice(FILE_STATES), help="Only files in this state.")
-@click.option("--limit", default=100, show_default=True, type=COUNT, help="The most files to list.")
+@click.option("--limit", default=100, show_default=True, type=number, help="The most files to list.")
 @state_option
 @json_option
 def list_(feed: str, file_state: str | None, limit: int, state: str | None, *, as_json: bool) -> None:

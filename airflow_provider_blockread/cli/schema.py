@@ -12,10 +12,10 @@ import click
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.cli.options.shared import (
-    COUNT,
     format_option_option,
     json_option,
     make_format_option,
+    number,
 )
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
@@ -51,7 +51,7 @@ class _Opening:
 
 @click.command()
 @click.argument("source", nargs=-1, required=True)
-@click.option("--files", type=COUNT, default=SAMPLE_FILES, show_default=True, help="Files in the sample.")
+@click.option("--files", type=number, default=SAMPLE_FILES, show_default=True, help="Files in the sample.")
 @sourcing_options
 @format_option_option
 @click.option(

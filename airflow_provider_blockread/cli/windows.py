@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.cli.options.shared import (
-    COUNT,
     any_feed_option,
     json_option,
     ledger_text,
+    number,
     open_environment,
     owner,
     state_option,
@@ -65,7 +65,7 @@ def windows() -> None:
 
 @windows.command("list")
 @any_feed_option
-@click.option("--limit", default=50, show_default=True, type=COUNT, help="The most windows to list.")
+@click.option("--limit", default=50, show_default=True, type=number, help="The most windows to list.")
 @state_option
 @json_option
 def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> None:

@@ -10,7 +10,6 @@ import click
 
 from airflow_provider_blockread.cli.options.selecting import Selecting, limit_options, selecting_options
 from airflow_provider_blockread.cli.options.shared import (
-    COUNT,
     C,
     choice,
     format_options,
@@ -18,6 +17,7 @@ from airflow_provider_blockread.cli.options.shared import (
     ledger_text,
     make_format_option,
     name_option,
+    number,
     option_group,
     owner,
     parse_pairs,
@@ -175,7 +175,7 @@ _window = option_group(
     click.option(
         "--window", metavar="KEY", callback=ledger_text, help="Key of the window; the same key is the same window."
     ),
-    click.option("--max-readers", type=COUNT, help="Most Spark tasks that read a window at once."),
+    click.option("--max-readers", type=number, help="Most Spark tasks that read a window at once."),
 )
 _source = option_group(
     click.option(
@@ -198,7 +198,7 @@ pipeline_options = option_group(
         type=click.FloatRange(min=0, max=_YEAR_MINUTES, min_open=True),
         help="Choose the number of Spark tasks so that reading the window takes no longer.",
     ),
-    click.option("--min-readers", type=COUNT, default=1, help="Fewest tasks that --target-minutes chooses."),
+    click.option("--min-readers", type=number, default=1, help="Fewest tasks that --target-minutes chooses."),
     click.option(
         "--block-size", default="64MiB", show_default=True, help="Bytes of a block, or auto: chosen for each file."
     ),

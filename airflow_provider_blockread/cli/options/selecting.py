@@ -9,7 +9,7 @@ from typing import Literal
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import COUNT, C, choice, option_group
+from airflow_provider_blockread.cli.options.shared import C, choice, number, option_group
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import Limits, Selection, nanoseconds, parse_size, parse_time, utc_text
 from airflow_provider_blockread.options.values import choices_of
@@ -85,9 +85,9 @@ def _words(option: str, text: str) -> Callable[[C], C]:
 
 #: The options of `Selecting` that limit a window.
 limit_options = option_group(
-    click.option("--max-blocks", type=COUNT, help="Most blocks of a window."),
+    click.option("--max-blocks", type=number, help="Most blocks of a window."),
     click.option("--max-bytes", metavar="SIZE", help="Most bytes of a window, such as 10GiB."),
-    click.option("--max-files", type=COUNT, help="Most files of a window."),
+    click.option("--max-files", type=number, help="Most files of a window."),
 )
 
 #: The other options of `Selecting`.

@@ -24,9 +24,12 @@ from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.storage.stores import Stores
 
 C = TypeVar("C", bound=Callable[..., Any])
-#: A number of files, rows or tasks.
-COUNT = click.IntRange(1, 2**31 - 1)
 _NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def number(value: str) -> int:
+    """Return the number of files, rows or tasks in an option, as its type, whose range is not in each line of help."""
+    return int(click.IntRange(1, 2**31 - 1)(value))
 
 
 def not_blank(_context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

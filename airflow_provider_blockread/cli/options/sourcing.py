@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from airflow_provider_blockread.cli.options.shared import COUNT, choice, option_group, require_text
+from airflow_provider_blockread.cli.options.shared import choice, number, option_group, require_text
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import FileSource, parse_duration
 from airflow_provider_blockread.steps import Environment
@@ -97,7 +97,7 @@ sourcing_options = option_group(
         help="Postpone files changed more recently, such as 90 or 5min.",
     ),
     click.option("--hidden", is_flag=True, help="Take files with hidden and temporary names, too."),
-    click.option("--max-depth", type=COUNT, help="Most names in a path below the source."),
+    click.option("--max-depth", type=number, help="Most names in a path below the source."),
     click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out; repeatable."),
     click.option(
         "--pattern",
