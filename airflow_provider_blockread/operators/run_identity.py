@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
 _PERIODIC = ("scheduled", "backfill")
+_BY_EVENT = "asset_triggered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,19 +75,19 @@ def window_key(run: RunIdentity, *, group: str, select: str, explicit: object = 
 
     The key is the first of these that exists: the explicit key; the run's partition, by date or key; for
     `select="interval"`, the data interval of a scheduled or backfill run; the DAG, the group and the run's id. Without
-    an explicit key, a manual run never gets the key of another run. A key that is not explicit ends in the map index of
-    a mapped task, since each mapped task has its own window.
+    an explicit key, a manual run never gets the key of another run, except that of its partition. Each asset event
+    about a partition starts another run, for what has landed since, so the keys of these runs name partition and run.
+    A key that is not explicit ends in the map index of a mapped task, since each mapped task has its own window.
 
     Raises:
         OptionsError: when the explicit key is blank, or None.
     """
     if explicit is not None:
         return _rendered(explicit, f"{run.dag_id}.{group}: window", "give a key, or leave window out")
-    key = f"{run.dag_id}/{group}/{run.run_id}"
-    if run.partition_date is not None:
-        key = f"partition {utc_text(run.partition_date)}"
-    elif run.partition_key is not None:
-        key = f"partition {run.partition_key}"
+    own = key = f"{run.dag_id}/{group}/{run.run_id}"
+    partition = run.partition_key if run.partition_date is None else utc_text(run.partition_date)
+    if partition is not None:
+        key = f"partition {partition}/{own}" if run.run_type == _BY_EVENT else f"partition {partition}"
     elif select == "interval" and run.run_type in _PERIODIC and run.interval:
         key = f"{utc_text(run.interval[0])}/{utc_text(run.interval[1])}"
     return f"{key}/{run.map_index}" if run.map_index >= 0 else key

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG, CronDataIntervalTimetable
+from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, PartitionedAssetTimetable
 
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.options import FileSource, ParquetSink, Selection, SparkJob
@@ -63,6 +63,23 @@ def test_a_run_without_a_date_cannot_select_by_time(runs: Any, hourly: DAG, land
     interval = (DAY, DAY + HOUR)
     scheduled = runs.create(hourly, run_id="scheduled__1", run_type="scheduled", interval=interval)
     assert runs.xcom(scheduled, "plan", "window")["files"] == 1
+
+
+def test_each_event_about_a_partition_takes_what_has_landed(
+    runs: Any, dag_id: str, land: Callable[..., None], options: dict[str, Any]
+) -> None:
+    """Another run of the same partition is for more of its files; a third one, for none, is empty."""
+    found = []
+    with DAG(dag_id, schedule=PartitionedAssetTimetable(assets=Asset(f"test://{dag_id}"))) as dag:
+        SplitFilesOperator(task_id="plan", **options)
+    for number, landed in enumerate(({"a": 1}, {"b": 1}, {}), start=1):
+        land(**landed)
+        run = runs.create(dag, run_id=f"asset__{number}", run_type="asset_triggered", partition=DAY)
+        window = runs.xcom(run, "plan", "window")
+        found.append((window["status"], window["files"], window["key"]))
+
+    keys = [f"partition 2026-03-01T00:00:00Z/{dag_id}/plan/asset__{number}" for number in (1, 2, 3)]
+    assert found == [("read", 1, keys[0]), ("read", 1, keys[1]), ("empty", 0, keys[2])]
 
 
 @pytest.mark.usefixtures("without_spark")

@@ -50,8 +50,8 @@ PARTITION_RUN = {"partition_key": "2026-11-10T00:00:00", "partition_date": DAY}
         ),
         pytest.param(
             run("asset_triggered", partition_key="eu-west"),
-            "partition eu-west",
-            "partition eu-west",
+            "partition eu-west/shop/logs/r1",
+            "partition eu-west/shop/logs/r1",
             id="partition-of-assets-without-a-date",
         ),
         pytest.param(run("asset_triggered"), "shop/logs/r1", "shop/logs/r1", id="asset-triggered"),
