@@ -1,8 +1,11 @@
-"""The address of a ledger: a URL, which is never shown with its password."""
+"""The address of a ledger: a URL, which is never shown with its password, and the file of an embedded ledger."""
 
 from __future__ import annotations
 
+import os
 import re
+import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -93,6 +96,21 @@ def is_missing(file: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def prepare_file(url: URL, file: Path) -> None:
+    """Make the file of an embedded ledger if it is missing: one that SQLite makes, every user may read.
+
+    Raises:
+        OperationalError: when this account may only read it, and would create a log to which its writers may not write.
+    """
+    with suppress(OSError):  # it is there, or SQLite reports the reason
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o660))
+    only_reads = os.access(file, os.R_OK) and not os.access(file, os.W_OK) and "immutable" not in url.query
+    has_log = all(Path(f"{file}{end}").exists() for end in ("-wal", "-shm"))
+    if only_reads and not has_log and os.access(file.parent, os.W_OK):
+        msg = "for this account it is a readonly database, and reading it would lock out those who may write"
+        raise sqlite3.OperationalError(msg)
 
 
 def shown(url: URL) -> str:

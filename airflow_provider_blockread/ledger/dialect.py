@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.sql.dml import Insert
 
+from airflow_provider_blockread.ledger.address import prepare_file
 from airflow_provider_blockread.ledger.schema.columns import Digest, short_text
 
 _BUSY_TIMEOUT_S = 60
@@ -62,7 +61,7 @@ def prepare_engine(url: URL, file: Path | None, arguments: Mapping[str, object])
     """
     if file is not None:
         engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S}, max_overflow=-1)
-        event.listen(engine, "do_connect", lambda *_: _make_file(file))
+        event.listen(engine, "do_connect", lambda *_: prepare_file(url, file))
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
@@ -75,12 +74,6 @@ def prepare_engine(url: URL, file: Path | None, arguments: Mapping[str, object])
     )
     event.listen(engine, "connect", _configure_postgres)
     return engine
-
-
-def _make_file(file: Path) -> None:
-    """Make a file that is missing: one that SQLite makes, every user may read."""
-    with suppress(OSError):  # it is there, or SQLite reports the reason
-        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o660))
 
 
 def prepare_upgrade(engine: Engine) -> None:

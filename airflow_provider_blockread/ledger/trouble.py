@@ -20,7 +20,8 @@ _FREE_SPACE = "free space on its disk, then retry; what was begun is rolled back
 _ROOM = "a place of its own: another file, or in PostgreSQL another database or schema"
 #: What to do, by PostgreSQL's state and the words of either database; the first match counts.
 _REMEDIES = {
-    r"readonly database": "let the account that runs this write to the file and its folder, then retry",
+    r"readonly database": "let the account that runs this write to the file, to those named as it is with -wal or -shm,"
+    " and to their folder, then retry",
     r"disk is full|^53100": _FREE_SPACE,
     r"disk I/O error": f"check its disk ({_FREE_SPACE})",
     r"unable to open": "name a file in a folder that is there, and let the account that runs this open it, then retry",

@@ -37,6 +37,16 @@ except Exception as error:
 """
 
 
+_READ = """
+import sys
+from airflow_provider_blockread.ledger.store import Ledger
+try:
+    Ledger(sys.argv[1]).check()
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
 def _count(ledger: Ledger) -> int:
     with ledger.reading() as connection:
         return int(connection.execute(select(func.count()).select_from(files)).scalar_one())
@@ -72,6 +82,29 @@ def test_a_file_that_may_only_be_read(tmp_path: Path) -> None:
     with pytest.raises(LedgerUnavailableError, match="readonly database; let the account that runs this write"):
         open_feed(read_only, FEED)
     read_only.close()
+
+
+def test_a_reader_does_not_lock_out_the_writers(tmp_path: Path) -> None:
+    """SQLite would create a log with the reader's name and the file's mode, to which no writer may write."""
+    file = tmp_path / "ledger.db"
+    with closing(Ledger(f"sqlite:///{file}")) as ledger:
+        ledger.upgrade()
+        file.chmod(0o440)
+        assert _read_by_the_owner(file) == ""  # the log is there
+    says = _read_by_the_owner(file)
+
+    assert says.startswith("LedgerUnavailableError ")
+    assert "reading it would lock out those who may write; let the account that runs this write to the file" in says
+    assert [found.name for found in tmp_path.iterdir()] == ["ledger.db"]
+    file.chmod(0o640)
+    assert _read_by_the_owner(file) == ""
+
+
+def _read_by_the_owner(file: Path) -> str:
+    """Return the error of a user who has no more rights than the file's mode gives, even if this process is root's."""
+    somebody = ["unshare", "--map-user=1000", "--map-group=1000"]
+    command = [*somebody, sys.executable, "-c", _READ, f"sqlite:///{file}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:

@@ -26,6 +26,11 @@ CATALOG: list[Entry] = [
         "ledger/address.py", "cannot be kept in", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"
     ),
     Remedy("ledger/address.py", "four slashes", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"),
+    Remedy(
+        "ledger/address.py",
+        "lock out those who may write",
+        "tests/ledger/test_trouble.py::test_a_reader_does_not_lock_out_the_writers",
+    ),
     Remedy("ledger/address.py", "in memory", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"),
     Remedy(
         "ledger/files/cleaned.py",
