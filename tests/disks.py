@@ -20,12 +20,20 @@ def another_disk(folder: Path) -> Path:
 
 
 def run_on_small_disk(folder: Path, size: str, code: str) -> str:
-    """Run Python code in a process in which a folder is a disk of its own, of this size; return what it prints.
+    """Run Python code in a process in which a folder is a disk of its own, of this size; return what it prints."""
+    return _run_after(f"mount -t tmpfs -o size={size} none", folder, code)
 
-    The process has mounts of its own, as any user may who has a user namespace. It seems to be of an ordinary user, as
-    PostgreSQL must be.
+
+def run_on_two_mounts(folder: Path, code: str) -> str:
+    """Run Python code in a process in which a folder is a second mount of its disk; return what it prints."""
+    return _run_after(f"mount --bind '{folder}'", folder, code)
+
+
+def _run_after(mount: str, folder: Path, code: str) -> str:
+    """Run Python code in a process with mounts of its own, as any user may have who has a user namespace.
+
+    The process seems to be of an ordinary user, as PostgreSQL must be.
     """
-    mount = f'mount -t tmpfs -o size={size} none "$0" && exec "$@"'
     namespace = [
         "unshare",
         "--map-user=1000",
@@ -34,7 +42,7 @@ def run_on_small_disk(folder: Path, size: str, code: str) -> str:
         "--mount",
         "sh",
         "-c",
-        mount,
+        f'{mount} "$0" && exec "$@"',
         str(folder),
     ]
     code += "; import os, sys; sys.stdout.flush(); os._exit(0)"  # before threads of libraries that outlive it

@@ -18,7 +18,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from airflow_provider_blockread.errors import FileMissingError, OptionsError, SourceError, TransientError
 from airflow_provider_blockread.storage import Stores
 from airflow_provider_blockread.storage.backends.shared.errors import translated
-from tests.disks import another_disk
+from tests.disks import another_disk, run_on_two_mounts
 
 
 @pytest.fixture(params=["disk", "memory"])
@@ -195,6 +195,23 @@ def test_files_move_between_disks(tmp_path: Path) -> None:
 
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["x"]
     assert not source.exists()
+
+
+def test_files_move_between_two_mounts_of_one_disk(tmp_path: Path) -> None:
+    """As the volumes of a container may be: the system renames no file from one to another, and links none."""
+    (tmp_path / "out").mkdir()
+    for name in "ab":
+        (tmp_path / name).write_bytes(b"abc")
+    code = (
+        "from airflow_provider_blockread.storage import Stores\n"
+        f"Stores().move('{tmp_path}/a', '{tmp_path}/out/a', size=3)\n"
+        f"Stores().place('{tmp_path}/b', '{tmp_path}/out/b')"
+    )
+    run_on_two_mounts(tmp_path / "out", code)
+
+    assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == dict.fromkeys("ab", b"abc")
+    assert (tmp_path / "out" / "b").stat().st_mtime_ns == (tmp_path / "b").stat().st_mtime_ns
+    assert not (tmp_path / "a").exists()
 
 
 def test_stores_do_not_mix(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import shutil
 import stat
 import sys
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -86,18 +87,18 @@ class LocalDisk(Store):
     def move(self, source: str, target: str) -> None:
         """Rename, or copy beside the target and rename if the work area is on another disk."""
         origin, place = Path(source), Path(target)
-        with _on_its_disk(origin, place) as near:
-            _replace_synced(near, place)
-        if near != origin:
+        if not _at_once(_replace_synced, origin, place):
+            with _copy_beside(origin, place) as copy:
+                _replace_synced(copy, place)
             origin.unlink(missing_ok=True)
 
     def place(self, source: str, target: str) -> None:
         """Give a file a second name, or copy it with its times to another disk; the new name must be free."""
         origin, place = Path(source), Path(target)
-        with _on_its_disk(origin, place) as near:
-            if near != origin:
-                shutil.copystat(origin, near)
-            _name_also(near, place)
+        if not _at_once(_name_also, origin, place):
+            with _copy_beside(origin, place) as copy:
+                shutil.copystat(origin, copy)
+                _name_also(copy, place)
 
     def makedirs(self, path: str) -> None:
         """Make a folder and those above it."""
@@ -163,12 +164,22 @@ def _hidden_beside(path: Path) -> Iterator[Path]:
         hidden.unlink(missing_ok=True)
 
 
+def _at_once(step: Callable[[Path, Path], None], source: Path, target: Path) -> bool:
+    """Take a step between two names; return False if these are on two disks, or two mounts of one, as in containers."""
+    if source.stat().st_dev != target.parent.stat().st_dev:
+        return False
+    try:
+        step(source, target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        return False
+    return True
+
+
 @contextmanager
-def _on_its_disk(source: Path, target: Path) -> Iterator[Path]:
-    """Yield the source if it is on the disk of the target, and otherwise a copy of its bytes beside the target."""
-    if source.stat().st_dev == target.parent.stat().st_dev:
-        yield source
-        return
+def _copy_beside(source: Path, target: Path) -> Iterator[Path]:
+    """Yield a copy of the source's bytes beside the target."""
     with _hidden_beside(target) as copy:
         shutil.copyfile(source, copy)
         yield copy
