@@ -11,6 +11,8 @@ import os
 import struct
 import tempfile
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
 from pathlib import Path
@@ -38,13 +40,26 @@ def write_bundle(folder: str) -> str:
 def _content(root: Path) -> bytes:
     # Made once: Python may cache more modules meanwhile, and Spark refuses a file of the same name with other bytes.
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as bundle:
-        for source in sorted(path for part in _PARTS for path in root.glob(part)):
-            name, text = source.relative_to(root.parent).as_posix(), source.read_bytes()
+    with _unpacked(root) as package, zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for source in sorted(path for part in _PARTS for path in package.glob(part)):
+            name, text = source.relative_to(package.parent).as_posix(), source.read_bytes()
             bundle.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED, _LEVEL)
             if compiled := _compiled(source, text):
                 bundle.writestr(zipfile.ZipInfo(f"{name}c"), compiled, zipfile.ZIP_DEFLATED, _LEVEL)
     return content.getvalue()
+
+
+@contextmanager
+def _unpacked(root: Path) -> Iterator[Path]:
+    """Yield the package's folder; a package that Python imports from a zip is unpacked meanwhile."""
+    archive = next((path for path in root.parents if path.is_file()), None)
+    if archive is None:
+        yield root
+        return
+    place = root.relative_to(archive)
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(archive) as opened:
+        opened.extractall(folder, [name for name in opened.namelist() if name.startswith(f"{place.as_posix()}/")])
+        yield Path(folder) / place
 
 
 def _compiled(source: Path, text: bytes) -> bytes | None:

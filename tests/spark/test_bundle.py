@@ -43,6 +43,22 @@ assert not any(name.startswith(("pyspark", "fsspec")) for name in sys.modules)  
     subprocess.run([sys.executable, "-I", "-S", "-c", code], check=True, cwd=tmp_path, env={"PATH": os.defpath})
 
 
+@pytest.mark.parametrize("below", ["", "lib/"])
+def test_a_package_imported_from_a_zip_is_sent_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
+    """As with `--py-files`, or a zip in PYTHONPATH: executors get the modules that they get of an installed package."""
+    installed = Path(airflow_provider_blockread.__file__).parent
+    with ZipFile(tmp_path / "sent.zip", "w") as sent:
+        for source in installed.rglob("*.py"):
+            sent.write(source, f"{below}{source.relative_to(installed.parent)}")
+    usual = ZipFile(write_bundle(str(tmp_path))).namelist()
+    zipped = tmp_path / "sent.zip" / below / installed.name / "__init__.py"
+    monkeypatch.setattr(airflow_provider_blockread, "__file__", str(zipped))
+
+    bundle = write_bundle(str(tmp_path))
+    assert set(ZipFile(bundle).namelist()) == {name for name in usual if name.endswith(".py")}
+    assert _imported(bundle) == f"{bundle}/{_ERRORS} ProofError\n"
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the package in which Python has cached two modules, and no other process caches any."""
