@@ -19,7 +19,13 @@ from airflow_provider_blockread.operators.base import (
     require_kind,
     require_valid,
 )
-from airflow_provider_blockread.operators.run_identity import feed_name, interval_ns, run_identity, window_key
+from airflow_provider_blockread.operators.run_identity import (
+    feed_name,
+    interval_ns,
+    is_replay,
+    run_identity,
+    window_key,
+)
 from airflow_provider_blockread.options import FileSource, Selection, parse_duration, parse_size
 from airflow_provider_blockread.options.checks import above_zero
 
@@ -33,8 +39,9 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
     """Waits until a feed has new files that a plan would take now; the sensor itself takes no files.
 
     Returns small JSON, the same in every mode: `feed`, `files`, `bytes`, `oldest` (ISO 8601, UTC), `paths` (the first
-    20) and `why` (`enough`, `delay` or `planned`). A run whose window is already planned does not wait, so that
-    clearing the run has no delay. A source that does not exist yet has no files.
+    20) and `why` (`enough`, `delay` or `planned`). A run whose plan takes no new files does not wait: its window is
+    already planned, as when it is cleared, or it is a backfill of a feed that selects by arrival. A source that does
+    not exist yet has no files.
 
     :param source: where files land, and which to take, as in the pipeline; a file younger than its `min_age` does not
         count.
@@ -114,7 +121,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
     def _wait_in_triggerer(self, context: Context) -> Never:
         from airflow_provider_blockread.triggers.new_files import NewFilesTrigger  # noqa: PLC0415 - where it is needed
 
-        longest = self.timeout if self.max_wait is None else self.max_wait.total_seconds()
+        longest = self.max_wait.total_seconds() if self.max_wait else self.timeout
         timeout = min(timedelta(seconds=self.timeout), self.execution_timeout or timedelta.max)
         ends = timezone.utcnow() + timeout
         self.defer(
@@ -205,6 +212,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             min_files=self.min_files,
             min_bytes=parse_size(self.min_bytes) if self.min_bytes else 0,
             max_delay=None if self.max_delay is None else parse_duration(self.max_delay),
+            replay_only=is_replay(run, select=select),
         )
 
     def _require_pipeline(self, context: Context) -> None:

@@ -26,7 +26,8 @@ SHOWN, SHOWN_CHARACTERS = 20, 16_000
 class NewFilesQuery:
     """What to look for: `min_files` and `min_bytes` must both be reached, or any file must be `max_delay` old.
 
-    `key` is the key of the window that the run plans: once it is planned, there is nothing to wait for.
+    `key` is the key of the window that the run plans: once it is planned, there is nothing to wait for. Nor is there if
+    the plan may only replay a window, as that of a backfill may.
     """
 
     feed: str
@@ -37,6 +38,7 @@ class NewFilesQuery:
     min_files: int = 1
     min_bytes: int = 0
     max_delay: float | None = None  # seconds since the oldest file was modified
+    replay_only: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return this as JSON; it contains no credentials, only names of connections."""
@@ -61,7 +63,7 @@ class FilesFound(AsJson):
     bytes: int = 0
     oldest: str | None = None  # when the oldest was modified; None if the store does not report it
     paths: tuple[str, ...] = ()
-    why: str = ""  # enough | delay: one has waited long enough | planned: the run's window is there; empty: wait on
+    why: str = ""  # enough | delay: one has waited long enough | planned: the plan takes no new files; empty: wait on
 
     def __str__(self) -> str:
         oldest = f", the oldest of {self.oldest}" if self.oldest else ""
@@ -75,10 +77,9 @@ def find_new_files(env: Environment, query: NewFilesQuery) -> FilesFound:
         SourceError: when a root cannot be listed, or a file violates an option of the selection that is set to `fail`.
         TransientError: when the store or the ledger fails.
     """
-    if query.key is not None:
-        window = find_window(env.ledger, query.feed, query.key)
-        if window is not None and window.state == "open":
-            return FilesFound(feed=query.feed, why="planned")
+    window = None if query.key is None else find_window(env.ledger, query.feed, query.key)
+    if query.replay_only or (window is not None and window.state in {"open", "abandoned"}):
+        return FilesFound(feed=query.feed, why="planned")
     now = env.ledger.now()
     rules = Admission.of(query.source, query.selection, now)
     unread = unread_files(env.ledger, query.feed, listed(env, query), rules=rules, interval_ns=query.interval_ns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from airflow_provider_blockread.options import FileSource, ParquetSink, Selectio
 from airflow_provider_blockread.sensors.new_files import NewFilesSensor
 
 pytestmark = pytest.mark.airflow
+
+DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 MODES: dict[str, dict[str, Any]] = {
     "poke": {"mode": "poke"},
@@ -157,6 +159,16 @@ def test_only_new_files_count_and_a_clear_goes_through(
     again = runs.clear(dag, first)
     assert (runs.xcom(again, "wait")["why"], runs.xcom(again, "wait")["files"]) == ("planned", 0)
     assert runs.xcom(again, "plan", "window")["window"] == runs.xcom(first, "plan", "window")["window"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_run_that_takes_no_new_files_does_not_wait(runs: Any, dag_id: str, landing: Path, mode: str) -> None:
+    """As in a backfill of what is selected by arrival, which its plan skips."""
+    dag = waiting(dag_id, FileSource(str(landing)), landing.parent / "lake", timeout=0.1, **MODES[mode])
+    run = runs.create(dag, run_id="backfill__1", run_type="backfill", interval=(DAY, DAY + timedelta(days=1)))
+
+    assert runs.xcom(run, "wait")["why"] == "planned"
+    assert runs.xcom(run, "plan", "window")["status"] == "skipped"
 
 
 def test_many_files_are_planned_by_a_listing(

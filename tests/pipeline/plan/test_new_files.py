@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.errors import FileMissingError
+from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource, Limits, Selection
+from airflow_provider_blockread.steps.upkeep.withdrawing import abandon
 from airflow_provider_blockread.steps.watch.new_files import (
     SHOWN,
     SHOWN_CHARACTERS,
@@ -94,7 +96,10 @@ def test_long_paths_are_told_in_less(pipe: Pipe) -> None:
 
 
 def test_what_a_plan_took_is_not_new_and_its_window_is_there(pipe: Pipe) -> None:
-    """After a plan nothing is new, but for a run whose window is planned: a clear must not wait for files."""
+    """After a plan nothing is new, but for a run whose window is planned: a clear must not wait for files.
+
+    Nor does it if that window was abandoned, since its plan takes nothing any more.
+    """
     land(pipe, "a")
     ref = pipe.plan("k")
 
@@ -103,6 +108,8 @@ def test_what_a_plan_took_is_not_new_and_its_window_is_there(pipe: Pipe) -> None
     assert look(pipe, key="k") == FilesFound(feed=pipe.feed, why="planned")
     land(pipe, "b")
     assert look(pipe, selection=Selection(max_age="1s")).files == 1
+    abandon(pipe.env, get_window(pipe.env.ledger, ref.window), who="me")
+    assert look(pipe, key="k") == FilesFound(feed=pipe.feed, why="planned")
     assert ref.files == 1
 
 
