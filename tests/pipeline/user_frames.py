@@ -44,6 +44,14 @@ def caches_and_raises(records: DataFrame) -> DataFrame:
     raise ValueError(msg)
 
 
+def with_a_session(records: DataFrame) -> DataFrame:
+    """Join the records with rows of the session that the usual call returns."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.appName("mine").getOrCreate()
+    return records.join(session.range(3), "id").select("id")
+
+
 def counted(records: DataFrame) -> DataFrame:
     """Aggregate to one row."""
     return records.selectExpr("count(*) AS n", "sum(id) AS s", "count(DISTINCT word) AS words")

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _ANSWERS = "number bigint, rest bigint, answer binary"
 _CHUNK = 2**20  # bytes of an answer in one row: below every limit for messages
 _MODE = "SPARK_CONNECT_MODE_ENABLED"  # makes functions of pyspark.sql return objects of Spark Connect
+_REMOTE = "SPARK_REMOTE"  # without it, `SparkSession.builder` does not return the active session
 _PARTITIONS = "spark.sql.leafNodeDefaultParallelism"  # of a DataFrame made of rows
 
 
@@ -142,15 +143,19 @@ class ConnectEngine:
         quiet_session()
         self.connected.addTag(self.tag)  # for this thread's operations
         active = type(self.connected)._active_session  # noqa: SLF001 - where `udf` parses the type that it returns
-        before, active_before = os.environ.get(_MODE), getattr(active, "session", None)
-        os.environ[_MODE], active.session = "1", self.connected
+        own = {_MODE: "1", _REMOTE: f"sc://{self.connected.client._builder.endpoint}"}  # noqa: SLF001 - without a token
+        before, active_before = {name: os.environ.pop(name, None) for name in own}, getattr(active, "session", None)
+        os.environ.update(own)
+        active.session = self.connected
         try:
             with self._reporting(report):
                 yield self.connected
         finally:
             active.session = active_before
-            if before is None:
-                del os.environ[_MODE]
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                if value is not None:
+                    os.environ[name] = value
 
     def cancel(self) -> None:
         """Cancel the run; if the server is gone, nothing is running."""

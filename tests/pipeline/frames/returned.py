@@ -25,6 +25,7 @@ RETURNED: dict[str, tuple[FunctionOption, list[dict[str, object]]]] = {
     "sort and limit": (DataFrameFunction("user_frames:largest"), EVERY[-3:]),
     "self-join": (DataFrameFunction("user_frames:joined"), [{"id": n, "before": n - 1} for n in range(1, COUNT)]),
     "cache": (DataFrameFunction("user_frames:cached"), [{"id": n, "total": COUNT} for n in (398, 399)]),
+    "own session": (DataFrameFunction("user_frames:with_a_session"), [{"id": n} for n in range(3)]),
     "aggregate": (DataFrameFunction("user_frames:counted"), [_SUMS]),
     "declared": (DataFrameFunction("user_frames:counted", schema="n long, s long, words long"), [_SUMS]),
     "ignored": (DataFrameFunction("user_frames:ignores"), [{"n": 7}]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -50,6 +51,22 @@ def test_the_output_is_what_the_function_returns(numbers: Pipe, name: str) -> No
     key = next(iter(expected[0])) if expected else ""
     assert sorted(numbers.rows(), key=lambda found: found[key]) == expected
     assert (done.records, done.rows) == (COUNT, len(expected))
+
+
+@pytest.mark.parametrize("elsewhere", [None, "sc://elsewhere.example:9"])
+def test_the_usual_call_for_a_session_returns_this_one(
+    numbers: Pipe, monkeypatch: pytest.MonkeyPatch, elsewhere: str | None
+) -> None:
+    """Whatever server the environment names, which is left as it was."""
+    if elsewhere is None:
+        monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    else:
+        monkeypatch.setenv("SPARK_REMOTE", elsewhere)
+    numbers.function, expected = RETURNED["own session"]
+    numbers.run()
+
+    assert sorted(row["id"] for row in numbers.rows()) == [row["id"] for row in expected]
+    assert os.environ.get("SPARK_REMOTE") == elsewhere
 
 
 @pytest.fixture
