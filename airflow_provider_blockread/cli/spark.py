@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 from airflow_provider_blockread.cli.terminal.printing import terminal
 from airflow_provider_blockread.cli.terminal.quiet import quiet_start
 from airflow_provider_blockread.errors import SparkJobError
-from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK, guarding, is_local
+from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK, guarding, is_local, make_classic
 from airflow_provider_blockread.spark.private_folder import private_folder
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ class InProcessSpark:
 
         folder = self._folder
         (folder / "log4j2.properties").write_text(_LOG4J, "utf-8")
+        make_classic(os.environ)
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         logging.getLogger("py4j").setLevel(logging.WARNING)  # it logs each connection that it closes
         logging.getLogger().addFilter(_is_not_of_py4j)

@@ -23,7 +23,7 @@ from airflow_provider_blockread.hooks.driver_environment import inherited
 from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.protocol import STOP_S
-from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK
+from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK, make_classic
 from airflow_provider_blockread.spark.installed import require_pyspark
 from airflow_provider_blockread.spark.java import require_java
 from airflow_provider_blockread.spark.private_folder import private_file, private_folder
@@ -162,6 +162,7 @@ class SparkSubmitter:
 
     def _environment(self, hook: TrackedSubmitHook, folder: Path, submission: Submission) -> dict[str, str]:
         environment = inherited(os.environ, self._job.environment)
+        make_classic(environment)
         programs = str(Path(sys.executable).parent)
         if shutil.which(hook.spark_binary or "spark-submit") is None:
             environment["PATH"] = f"{environment.get('PATH', os.defpath)}{os.pathsep}{programs}"

@@ -22,7 +22,7 @@ from airflow.sdk import Connection
 
 from airflow_provider_blockread.errors import OptionsError, printable
 from airflow_provider_blockread.options import SparkJob
-from airflow_provider_blockread.spark.engines.settings import is_local
+from airflow_provider_blockread.spark.engines.settings import CLASSIC, is_local
 from airflow_provider_blockread.spark.parent import ERROR_LINE, OWN_LINE
 from airflow_provider_blockread.spark.private_folder import private_file
 
@@ -74,7 +74,7 @@ class TrackedSubmitHook(SparkSubmitHook):
         self.error = ""  # the driver's own error, if it printed one
         self.tail: deque[str] = deque(maxlen=_TAIL_LINES)  # the end of the output, without routine lines
         mode = connection.extra_dejson.get("deploy-mode") or job.conf.get(_DEPLOY_MODE) or "client"
-        settings = {**job.conf, **(_DETACHED if detached else {})}
+        settings = {**job.conf, **CLASSIC, **(_DETACHED if detached else {})}
         if mode == "cluster" and not on_kubernetes:
             settings |= _ONCE
         if mode == "client" and _PYTHON in settings:  # this Python may exist only on the cluster's workers

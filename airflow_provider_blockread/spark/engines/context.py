@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
-from airflow_provider_blockread.spark.engines.settings import guarding, has_own_logging, silence, sized
+from airflow_provider_blockread.spark.engines.settings import CLASSIC, guarding, has_own_logging, silence, sized
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -45,7 +45,7 @@ def start_context(
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
 
-    given = [("spark.master", master), ("spark.app.name", "blockread"), *conf.items()]
+    given = [("spark.master", master), ("spark.app.name", "blockread"), *conf.items(), *CLASSIC.items()]
     SparkContext._ensure_initialized(conf=SparkConf().setAll(given))  # noqa: SLF001 - a JVM reads the user's defaults
     settings = SparkConf().setAll(given)
     for key, value in (defaults | sized(master, readers, dict(settings.getAll()))).items():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 LOOPBACK = "127.0.0.1"
 #: The environment variable for the address of Spark's UI; other ports follow the configuration.
 LOCAL_IP = "SPARK_LOCAL_IP"
+#: Settings of every application: it is Spark's classic API that runs tasks, whatever the user's defaults say.
+CLASSIC = {"spark.api.mode": "classic"}
 
 _DEFAULT_LOGGING = "org/apache/spark/log4j2-"  # the folder of Spark's own profiles
 _LOCAL = re.compile(r"local(\[.*\])?")
@@ -22,6 +24,12 @@ _SIZES = re.compile(r"spark\.(dynamicAllocation\.(enabled|(min|initial|max)Execu
 def is_local(master: str) -> bool:
     """Return whether driver and executors are one process."""
     return _LOCAL.fullmatch(master) is not None
+
+
+def make_classic(environment: MutableMapping[str, str]) -> None:
+    """Change the variables of a driver so that `SparkSession.builder` finds its Spark, and not a Connect server."""
+    environment.pop("SPARK_REMOTE", None)
+    environment["SPARK_API_MODE"] = CLASSIC["spark.api.mode"]
 
 
 def guarding(master: str, *, has_secrets: bool) -> dict[str, str]:

@@ -110,7 +110,8 @@ _K8S = {
 
 def _own(host: str, *, remote: bool) -> dict[str, str]:
     """Return what the hook sets by itself."""
-    return {"spark.yarn.maxAppAttempts": "1"} if remote and host == "yarn" else {}
+    once = {"spark.yarn.maxAppAttempts": "1"} if remote and host == "yarn" else {}
+    return {"spark.api.mode": "classic"} | once
 
 
 @pytest.mark.parametrize(
@@ -143,9 +144,9 @@ def test_the_command_line(
     seen = submit(host, extra, stores, conf=conf, py_files=["s3://lake/code/rules.zip"])
     namespace = {"spark.kubernetes.namespace": extra["namespace"]} if "namespace" in extra else {}
 
-    own = (
-        {"spark.pyspark.driver.python": sys.executable} if host == "yarn" and not remote else _own(host, remote=remote)
-    )
+    own = _own(host, remote=remote)
+    if host == "yarn" and not remote:
+        own |= {"spark.pyspark.driver.python": sys.executable}
 
     assert _conf(seen.argv) == conf | own | namespace
     assert _others(seen.argv) == ["--master", host, *_BUNDLE, *_NAME, *expected, *_APPLICATION]
@@ -220,6 +221,19 @@ def test_the_deploy_mode_is_always_said(submit: Callable[..., Seen]) -> None:
     assert seen.argv[seen.argv.index("--deploy-mode") + 1] == "cluster"
     with pytest.raises(OptionsError, match="only in deploy mode client; leave deploy-mode out"):
         submit("spark://head:7077", {"deploy-mode": "cluster"})
+
+
+def test_a_driver_is_no_client_of_a_connect_server(
+    submit: Callable[..., Seen], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where the environment, or the job, says that Spark's sessions are."""
+    monkeypatch.setenv("SPARK_REMOTE", "sc://head:15002/;token=hush")
+    monkeypatch.setenv("SPARK_API_MODE", "connect")
+    seen = submit("yarn", {}, conf={"spark.api.mode": "connect"})
+
+    assert "SPARK_REMOTE" not in seen.environment
+    assert seen.environment["SPARK_API_MODE"] == "classic"
+    assert _conf(seen.argv) == {"spark.api.mode": "classic"}
 
 
 def test_a_kubernetes_master_needs_a_provider(submit: Callable[..., Seen], monkeypatch: pytest.MonkeyPatch) -> None:
