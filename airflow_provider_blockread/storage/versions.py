@@ -85,7 +85,7 @@ def version_now(stores: Stores, version: FileVersion) -> FileVersion:
     if path is not None:
         try:
             found = os.stat(path)  # noqa: PTH116 - making a Path costs more than the call
-        except OSError:
+        except (OSError, UnicodeEncodeError):
             return stores.stat(version.path)
         if stat.S_ISREG(found.st_mode):
             return from_stat(version.path, found)

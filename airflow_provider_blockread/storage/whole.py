@@ -115,7 +115,7 @@ class _Folder:
                 found = os.fstat(handle)
             finally:
                 os.close(handle)
-        except OSError:
+        except (OSError, UnicodeEncodeError):
             return None
         same = found.st_size == len(content) == version.size and found.st_mtime_ns == version.mtime_ns
         return content if same and stat.S_ISREG(found.st_mode) else None

@@ -15,7 +15,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.storage.backends.disk_calls import open_handle, open_regular, rename_if_free
+from airflow_provider_blockread.storage.backends.disk_calls import (
+    open_handle,
+    open_regular,
+    rename_if_free,
+    require_utf8,
+)
 from airflow_provider_blockread.storage.backends.shared.identity import from_stat
 from airflow_provider_blockread.storage.backends.shared.model import Store
 
@@ -37,6 +42,7 @@ class LocalDisk(Store):
 
     def version(self, uri: str, path: str) -> FileVersion | None:
         """Return the version of a file, or None if something else is there."""
+        require_utf8(path)
         found = os.stat(path)  # noqa: PTH116 - making a Path takes longer than this call
         return from_stat(uri, found) if stat.S_ISREG(found.st_mode) else None
 

@@ -19,11 +19,28 @@ READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _NO_FILES = frozenset({errno.ENXIO, errno.ENODEV})  # the errors for sockets, and for devices without a driver
 _LEASE_S = 60.0  # that Linux gives the holder of a lease, such as a file server, to release a file
 _PAUSE_S = 0.05
+_ENCODING = sys.getfilesystemencoding()
 _DARWIN = getattr(fcntl, "F_GETPATH", None)
 _HERE = -100  # a path is relative to the working folder
 _NO_REPLACE = 1
 _EXCLUSIVE = 4  # the same on macOS
 _UNKNOWN = frozenset({errno.ENOSYS, errno.EINVAL, errno.ENOTSUP})  # to the system, or to this kind of disk
+
+
+def require_utf8(path: str) -> None:
+    """Make sure that this process takes the names of files as UTF-8: in another encoding a file has another name.
+
+    Raises:
+        SourceError: if the path is not ASCII, and the process has another encoding.
+    """
+    if not path.isascii() and _ENCODING != "utf-8":
+        uri = file_uri(path)
+        msg = (
+            f"{readable_uri(uri)}: this process takes names of files as {_ENCODING}, so one that takes them as UTF-8"
+            " would take this file for another one and read it again; start this process with PYTHONUTF8=1, or in a"
+            " locale of UTF-8 (LC_ALL=C.UTF-8), then retry"
+        )
+        raise SourceError(msg, uri)
 
 
 def open_regular(path: str) -> io.FileIO:
@@ -32,9 +49,10 @@ def open_regular(path: str) -> io.FileIO:
     The opened file itself is checked, so that a file that is replaced by something else is noticed at any moment.
 
     Raises:
-        SourceError: if it is a pipe, a socket or a device.
+        SourceError: if it is a pipe, a socket or a device, or if this process does not take its name as UTF-8.
         OSError: if it cannot be opened; IsADirectoryError for a folder.
     """
+    require_utf8(path)  # before the name is encoded for the system
     return io.FileIO(path, opener=lambda path, _: open_handle(path))
 
 
@@ -42,9 +60,10 @@ def open_handle(path: str) -> int:
     """Return a handle of a file to read, which the caller closes; that of a folder cannot be read.
 
     Raises:
-        SourceError: if it is a pipe, a socket or a device.
+        SourceError: if it is a pipe, a socket or a device, or if this process does not take its name as UTF-8.
         OSError: if it cannot be opened.
     """
+    require_utf8(path)
     try:
         handle = _without_lease(path)
     except OSError as error:

@@ -13,6 +13,7 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.storage import uris
+from airflow_provider_blockread.storage.backends.disk_calls import require_utf8
 from airflow_provider_blockread.storage.backends.shared.errors import system_error
 from airflow_provider_blockread.storage.backends.shared.identity import from_stat
 from airflow_provider_blockread.storage.listing.held_back import HeldBack, VersionRules
@@ -180,6 +181,7 @@ def _found(stores: Stores, uri: str, tail: str) -> list[Root]:
     path = uris.local_path(uri)
     if path is None:
         return _remote_roots(stores, uri, tail)
+    require_utf8(path)
     try:
         found = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError) as error:

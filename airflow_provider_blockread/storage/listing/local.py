@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
+from airflow_provider_blockread.storage.backends.disk_calls import require_utf8
 from airflow_provider_blockread.storage.backends.shared.errors import system_error
 from airflow_provider_blockread.storage.backends.shared.identity import from_stat
 from airflow_provider_blockread.storage.listing.paged import require_text
@@ -257,6 +258,7 @@ def _version(path: str, found: os.stat_result) -> FileVersion | None:
     if not stat.S_ISREG(found.st_mode):
         return None
     if not path.isascii():
+        require_utf8(path)
         require_text(file_uri(path), path)
     return from_stat(file_uri(path), found)
 

@@ -128,6 +128,11 @@ STORAGE_SIDE: list[Entry] = [
     ),
     Remedy(
         "storage/backends/disk_calls.py",
+        "takes names of files as",
+        "tests/storage/listing/test_locales.py::test_a_process_that_takes_names_otherwise_is_refused",
+    ),
+    Remedy(
+        "storage/backends/disk_calls.py",
         "a pipe, a socket or a device",
         _FOUND,
     ),
