@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def identity(records: DataFrame) -> DataFrame:
@@ -45,11 +46,19 @@ def caches_and_raises(records: DataFrame) -> DataFrame:
 
 
 def with_a_session(records: DataFrame) -> DataFrame:
-    """Join the records with rows of the session that the usual call returns."""
+    """Join the records with rows of the session that the usual call returns, in this thread and in another."""
     from pyspark.sql import SparkSession
 
-    session = SparkSession.builder.appName("mine").getOrCreate()
-    return records.join(session.range(3), "id").select("id")
+    with ThreadPoolExecutor(1) as other:
+        for session in (SparkSession.builder.appName("mine").getOrCreate(), other.submit(_session).result()):
+            records = records.join(session.range(3), "id")
+    return records.select("id")
+
+
+def _session() -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    return SparkSession.builder.getOrCreate()
 
 
 def counted(records: DataFrame) -> DataFrame:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _ANSWERS = "number bigint, rest bigint, answer binary"
 _CHUNK = 2**20  # bytes of an answer in one row: below every limit for messages
 _MODE = "SPARK_CONNECT_MODE_ENABLED"  # makes functions of pyspark.sql return objects of Spark Connect
-_REMOTE = "SPARK_REMOTE"  # without it, `SparkSession.builder` does not return the active session
+_REMOTE = "SPARK_REMOTE"  # an address
 _PARTITIONS = "spark.sql.leafNodeDefaultParallelism"  # of a DataFrame made of rows
 
 
@@ -142,20 +142,8 @@ class ConnectEngine:
         del title  # the tag names the jobs
         quiet_session()
         self.connected.addTag(self.tag)  # for this thread's operations
-        active = type(self.connected)._active_session  # noqa: SLF001 - where `udf` parses the type that it returns
-        own = {_MODE: "1", _REMOTE: f"sc://{self.connected.client._builder.endpoint}"}  # noqa: SLF001 - without a token
-        before, active_before = {name: os.environ.pop(name, None) for name in own}, getattr(active, "session", None)
-        os.environ.update(own)
-        active.session = self.connected
-        try:
-            with self._reporting(report):
-                yield self.connected
-        finally:
-            active.session = active_before
-            for name, value in before.items():
-                os.environ.pop(name, None)
-                if value is not None:
-                    os.environ[name] = value
+        with _usual(self.connected), self._reporting(report):
+            yield self.connected
 
     def cancel(self) -> None:
         """Cancel the run; if the server is gone, nothing is running."""
@@ -185,6 +173,27 @@ class ConnectEngine:
             yield
         finally:
             self.connected.removeProgressHandler(handler)
+
+
+@contextmanager
+def _usual(session: SparkSession) -> Iterator[None]:
+    """Make a session the one that `SparkSession.builder` and functions of `pyspark.sql` find, in any thread."""
+    kind: Any = type(session)
+    client: Any = session.client
+    # Without an address, `SparkSession.builder` fails before it looks for a session; this one has no token.
+    own = {_MODE: "1", _REMOTE: f"sc://{client._builder.endpoint}"}  # noqa: SLF001
+    before = {name: os.environ.pop(name, None) for name in own}
+    active, default = getattr(kind._active_session, "session", None), kind._default_session  # noqa: SLF001
+    os.environ.update(own)
+    kind._active_session.session = kind._default_session = session  # noqa: SLF001
+    try:
+        yield
+    finally:
+        kind._active_session.session, kind._default_session = active, default  # noqa: SLF001
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
 
 
 def _work(task: Task[Item, Answer], secret: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
