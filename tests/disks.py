@@ -1,4 +1,4 @@
-"""Other disks than the one that holds the files of tests."""
+"""Other disks than the one that holds the files of tests, and processes with fewer rights to files."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def run_on_two_mounts(folder: Path, code: str) -> str:
     return _run_after(f"mount --bind '{folder}'", folder, code)
 
 
+def run_without_rights(code: str) -> str:
+    """Run Python code in a process to which a file's mode applies, even if tests run as root; return what it prints."""
+    return _printed(["unshare", "--map-user=1000", "--map-group=1000"], code)
+
+
 def _run_after(mount: str, folder: Path, code: str) -> str:
     """Run Python code in a process with mounts of its own, as any user may have who has a user namespace.
 
@@ -45,9 +50,13 @@ def _run_after(mount: str, folder: Path, code: str) -> str:
         f'{mount} "$0" && exec "$@"',
         str(folder),
     ]
-    code += "; import os, sys; sys.stdout.flush(); os._exit(0)"  # before threads of libraries that outlive it
+    return _printed(namespace, code)
+
+
+def _printed(command: list[str], code: str) -> str:
+    code += "\nimport os, sys; sys.stdout.flush(); os._exit(0)"  # before threads of libraries that outlive it
     done = subprocess.run(
-        [*namespace, sys.executable, "-c", code], cwd=_ROOT, capture_output=True, text=True, check=False
+        [*command, sys.executable, "-c", code], cwd=_ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -18,6 +18,7 @@ from airflow_provider_blockread.ledger.feeds import open_feed
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.schema.tables import feeds, files
 from airflow_provider_blockread.ledger.store import Ledger
+from tests.disks import run_without_rights
 from tests.ledger.make import FEED, version
 
 _BATCH = 500
@@ -38,10 +39,9 @@ except Exception as error:
 
 
 _READ = """
-import sys
 from airflow_provider_blockread.ledger.store import Ledger
 try:
-    Ledger(sys.argv[1]).check()
+    Ledger("sqlite:///{}").check()
 except Exception as error:
     print(type(error).__name__, error)
 """
@@ -90,21 +90,14 @@ def test_a_reader_does_not_lock_out_the_writers(tmp_path: Path) -> None:
     with closing(Ledger(f"sqlite:///{file}")) as ledger:
         ledger.upgrade()
         file.chmod(0o440)
-        assert _read_by_the_owner(file) == ""  # the log is there
-    says = _read_by_the_owner(file)
+        assert run_without_rights(_READ.format(file)) == ""  # the log is there
+    says = run_without_rights(_READ.format(file))
 
     assert says.startswith("LedgerUnavailableError ")
     assert "reading it would lock out those who may write; let the account that runs this write to the file" in says
     assert [found.name for found in tmp_path.iterdir()] == ["ledger.db"]
     file.chmod(0o640)
-    assert _read_by_the_owner(file) == ""
-
-
-def _read_by_the_owner(file: Path) -> str:
-    """Return the error of a user who has no more rights than the file's mode gives, even if this process is root's."""
-    somebody = ["unshare", "--map-user=1000", "--map-group=1000"]
-    command = [*somebody, sys.executable, "-c", _READ, f"sqlite:///{file}"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert run_without_rights(_READ.format(file)) == ""
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:

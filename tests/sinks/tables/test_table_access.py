@@ -18,6 +18,7 @@ from airflow_provider_blockread.options import DeltaSink, IcebergSink
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.sinks.tables.iceberg.table import IcebergTable
 from airflow_provider_blockread.storage import Stores
+from tests.disks import run_without_rights
 from tests.sinks.kinds import STORES
 
 #: What is there: the settings of the catalog, and the names of objects.
@@ -129,6 +130,31 @@ def test_a_delta_table_that_is_denied(service: Service, status: int) -> None:
     with pytest.raises(OptionsError, match=r"access to the Delta table is denied .*correct its connection"):
         made["wrong"].is_empty()
     assert made["right"].is_empty()
+
+
+_COMMIT = """
+from tests.sinks.kinds import Bench
+bench = Bench("delta", "{0}/out", {{"work_uri": "{0}/work"}})
+try:
+    bench.publish("{1}", generation={2})
+except Exception as error:
+    print(type(error).__name__, error)
+print(bench.values())
+"""
+
+
+def test_a_delta_table_whose_log_is_denied(tmp_path: Path) -> None:
+    """The library's first line names the store alone; with the right, the commit is made."""
+    run_without_rights(_COMMIT.format(tmp_path, "a", 1))
+    log, again = tmp_path / "out" / "_delta_log", _COMMIT.format(tmp_path, "b", 2)
+    log.chmod(0o555)
+    said, values = run_without_rights(again).splitlines()
+
+    assert said.startswith(f"OptionsError file://{tmp_path}/out: access to the Delta table is denied ")
+    assert "Permission denied (os error 13)" in said
+    assert values == "['a', 'a']"
+    log.chmod(0o755)
+    assert run_without_rights(again) == "['a', 'a', 'b', 'b']\n"
 
 
 @pytest.mark.parametrize(

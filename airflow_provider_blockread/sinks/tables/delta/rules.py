@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +18,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.tables import COLUMN_MAPPING
 from airflow_provider_blockread.sinks.plain import holds, nullable
 
+_OF_THE_SYSTEM = re.compile(r"[A-Z][a-z -]+\(os error \d+\)")
 _CONSTRAINT = "delta.constraints."
 #: Keys of a field's metadata, and the kind of column that they declare.
 _RULES = {
@@ -73,8 +75,10 @@ def _unwritable(table: DeltaTable, name: str) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """Return what an error of the library says, without its further lines."""
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    """Return what an error of the library says, without its further lines except for the system's reason in them."""
+    text = str(error).strip()
+    first, reason = text.partition("\n")[0] or type(error).__name__, _OF_THE_SYSTEM.search(text)
+    return first if reason is None or reason[0] in first else f"{first}: {reason[0]}"
 
 
 def check_properties(name: str, properties: Mapping[str, str]) -> None:

@@ -44,7 +44,7 @@ _ADDED = "blockread.schema"  # key of the columns that a commit has added
 _CHANGE = "blockread.change"
 _RECENT = 100  # versions in which a recent commit is looked for
 #: How the library's texts of an object store's errors begin: only the text distinguishes them.
-_DENIED = ("lacked the necessary privileges", "lacked valid authentication credentials")
+_DENIED = ("lacked the necessary privileges", "lacked valid authentication credentials", "Permission denied")
 _UNREADABLE = ("Kernel error: Unsupported", "catalog-managed")  # in those about versions and features
 _UNLOCKED = "Transaction failed"  # how those of a lock begin, such as a DynamoDB table that did not answer
 
