@@ -114,6 +114,7 @@ class SourceWatch(SharedStreamProducer):
             found: dict[str, Any] | None = await update(await access(self._query["source"], self._ledger_conn_id))
         except BlockReadError as error:
             self._failures = min(self._failures + 1, 10)
+            self._queue = None  # its connection may be another one when it is opened again
             _log.error("the watch of feed %s failed and will retry: %s", printable(self._query["feed"]), error)
             return None
         self._failures = 0

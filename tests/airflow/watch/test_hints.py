@@ -21,6 +21,7 @@ from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage.stores import Stores
+from airflow_provider_blockread.triggers import watching
 from airflow_provider_blockread.triggers.new_files_events import NewFilesEventTrigger
 from tests.airflow.queues import aws as aws  # noqa: PLC0414 - a fixture
 from tests.ledgers import open_ledger
@@ -195,3 +196,44 @@ def test_a_queue_of_ones_own(tmp_path: Path) -> None:
     found.done(found.receive())
 
     assert found.receive() == []
+
+
+class LockedQueue(FolderQueue):
+    """A queue that opens to one user only."""
+
+    def __init__(self, url: str, connection: Any) -> None:
+        super().__init__(url, None)
+        self.opens = connection.login == "new"
+
+    def receive(self) -> list[Message]:
+        """Return all messages."""
+        if not self.opens:
+            msg = "access denied"
+            raise TransientError(msg)
+        return super().receive()
+
+
+def test_a_queue_is_opened_again_with_the_connection_of_now(
+    dag_id: str, bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Credentials that were replaced need no restart of the triggerer."""
+    monkeypatch.setattr(watching, "_FIRST_PAUSE_S", 0.01)
+    connection = {"conn_type": "generic", "login": "old"}
+    monkeypatch.setenv("AIRFLOW_CONN_LOCKED", json.dumps(connection))
+    kind = f"{LockedQueue.__module__}.LockedQueue"
+    events = StorageEvents(str(tmp_path), conn_id="locked", queue_class=kind, reconcile=3600.0)
+    bucket.put_object(Bucket="landing", Key="in/a.csv", Body=b"1\n")
+
+    async def watch() -> list[str]:
+        source = FileSource("s3://landing/in", conn_id="store")
+        trigger = NewFilesEventTrigger(source=source, feed=dag_id, listing=events)
+        async with asyncio.timeout(60), aclosing(trigger.run()) as fired:
+            paths = (await anext(fired)).payload["paths"]
+            bucket.put_object(Bucket="landing", Key="in/b.csv", Body=b"1\n")
+            (tmp_path / "1").write_text(created("in/b.csv"))
+            waiting = asyncio.ensure_future(anext(fired))
+            await asyncio.sleep(1.0)
+            monkeypatch.setenv("AIRFLOW_CONN_LOCKED", json.dumps(connection | {"login": "new"}))
+            return [*paths, *(await waiting).payload["paths"]]
+
+    assert asyncio.run(watch()) == ["s3://landing/in/a.csv", "s3://landing/in/b.csv"]
