@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -47,6 +48,23 @@ def test_to_another_disk(tmp_path: Path) -> None:
         Stores().place(str(tmp_path / "a"), str(target))
         assert target.read_bytes() == b"1"
         assert target.stat().st_mtime_ns == (tmp_path / "a").stat().st_mtime_ns
+    finally:
+        target.unlink(missing_ok=True)
+
+
+def test_to_a_disk_without_modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a share of another system may be: it keeps the file's times."""
+
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    (tmp_path / "a").write_bytes(b"1")
+    os.utime(tmp_path / "a", ns=(5, 123_456_789))
+    target = another_disk(tmp_path) / f"{tmp_path.parent.name}-{tmp_path.name}-modes"
+    monkeypatch.setattr(os, "chmod", denied)
+    try:
+        Stores().place(str(tmp_path / "a"), str(target))
+        assert target.stat().st_mtime_ns == 123_456_789
     finally:
         target.unlink(missing_ok=True)
 

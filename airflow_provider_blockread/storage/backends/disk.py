@@ -10,7 +10,7 @@ import stat
 import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -103,7 +103,7 @@ class LocalDisk(Store):
         origin, place = Path(source), Path(target)
         if not _at_once(_name_also, origin, place):
             with _copy_beside(origin, place) as copy:
-                shutil.copystat(origin, copy)
+                _copy_attributes(origin, copy)
                 _name_also(copy, place)
 
     def makedirs(self, path: str) -> None:
@@ -189,6 +189,14 @@ def _copy_beside(source: Path, target: Path) -> Iterator[Path]:
     with _hidden_beside(target) as copy:
         shutil.copyfile(source, copy)
         yield copy
+
+
+def _copy_attributes(source: Path, copy: Path) -> None:
+    """Give a copy the times of its file, and the mode and other attributes where its disk allows these."""
+    with suppress(PermissionError):  # a mode, as on a share of another system
+        shutil.copystat(source, copy)
+    found = source.stat()
+    os.utime(copy, ns=(found.st_atime_ns, found.st_mtime_ns))
 
 
 def _replace_synced(source: Path, target: Path) -> None:
