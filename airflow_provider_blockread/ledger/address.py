@@ -107,7 +107,7 @@ def prepare_file(url: URL, file: Path) -> None:
     with suppress(OSError):  # it is there, or SQLite reports the reason
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o660))
     only_reads = os.access(file, os.R_OK) and not os.access(file, os.W_OK) and "immutable" not in url.query
-    has_log = all(Path(f"{file}{end}").exists() for end in ("-wal", "-shm"))
+    has_log = all(os.access(f"{file}{end}", os.F_OK) for end in ("-wal", "-shm"))
     if only_reads and not has_log and os.access(file.parent, os.W_OK):
         msg = "for this account it is a readonly database, and reading it would lock out those who may write"
         raise sqlite3.OperationalError(msg)

@@ -100,6 +100,13 @@ def test_a_reader_does_not_lock_out_the_writers(tmp_path: Path) -> None:
     assert run_without_rights(_READ.format(file)) == ""
 
 
+def test_a_name_that_is_too_long_for_its_log(tmp_path: Path) -> None:
+    """It is a ledger that cannot be opened, whatever the system says about the names of its log."""
+    ledger = Ledger(f"sqlite:///{tmp_path / ('n' * 253)}")
+    with pytest.raises(LedgerUnavailableError, match="let the account that runs this open it"):
+        ledger.upgrade()
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     """A file where a folder is needed is reported, not left to the operating system's error."""
     (tmp_path / "taken").touch()
