@@ -71,17 +71,17 @@ def _of_found(found: Mapping[str, Any], named: object, log: Callable[[str], None
 
 
 def _of_events(wanted: EventFiles, context: Context, log: Callable[[str], None]) -> list[str] | None:
-    events = [
-        (asset, event)
-        for asset, of_asset in context["triggering_asset_events"].items()
-        if wanted.asset in {None, asset.name, getattr(asset, "uri", None)}
-        for event in of_asset
-    ]
+    started_by = context["triggering_asset_events"]
+    events = [(asset, event) for asset, of_asset in started_by.items() for event in of_asset]
     if not events:
         log("no asset event started this run: the source is listed")
         return None
+    counted = [(asset, event) for asset, event in events if _counts(asset, wanted)]
+    if not counted:
+        others = ", ".join(sorted({repr(asset.name) for asset, _ in events}))
+        log(f"the events that started this run are of {others}, not of {wanted.asset!r}: they name no file")
     paths: list[str] = []
-    for asset, event in events:
+    for asset, event in counted:
         extra = event.extra or {}
         parts = (part for part in (extra, extra.get("payload")) if isinstance(part, Mapping))
         named = next((part for part in parts if wanted.key in part), None)
@@ -96,3 +96,7 @@ def _of_events(wanted: EventFiles, context: Context, log: Callable[[str], None])
             return None
         paths += found
     return paths
+
+
+def _counts(asset: Any, wanted: EventFiles) -> bool:  # noqa: ANN401 - an asset as events name it
+    return wanted.asset in {None, asset.name, getattr(asset, "uri", None)}

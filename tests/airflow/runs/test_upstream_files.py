@@ -120,7 +120,10 @@ def test_a_list_in_a_file_is_planned_with_its_own_connection(
 def test_the_paths_of_merged_events_are_planned_together(
     runs: Any, dag_id: str, options: dict[str, Any], three: list[str]
 ) -> None:
-    """Two events started one run: the files of both are read; a run without events lists the source."""
+    """Two events started one run: the files of both are read; a run without events lists the source.
+
+    Events of another asset name no files, and the source is not listed for them.
+    """
     asset, other = Asset(name=dag_id, uri=f"x-files://{dag_id}"), Asset(name=f"{dag_id}_2", uri=f"x-files://{dag_id}_2")
     for number, (outlet, extras) in enumerate(
         [
@@ -135,9 +138,11 @@ def test_the_paths_of_merged_events_are_planned_together(
     with DAG(dag_id, schedule=[asset, other]) as dag:
         SplitFilesOperator(task_id="plan", files=EventFiles(asset=dag_id), **options)
     run = runs.create(dag, run_id="asset__1", run_type="asset_triggered", consumes=[asset.uri, other.uri])
+    by_other = runs.create(dag, run_id="asset__2", run_type="asset_triggered", consumes=[other.uri])
     again = runs.create(dag, run_id="manual__1", run_type="manual")
 
     assert runs.xcom(run, "plan", "window")["files"] == 2
+    assert runs.xcom(by_other, "plan", "window")["files"] == 0
     assert runs.xcom(again, "plan", "window")["files"] == 1
     with DAG(f"{dag_id}_any", schedule=[asset, other]) as loose:
         SplitFilesOperator(task_id="plan", files=EventFiles(), **options)
