@@ -18,6 +18,7 @@ from airflow_provider_blockread.errors import (
     RecordError,
     SourceError,
 )
+from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Fixed, Lines
@@ -99,6 +100,32 @@ def test_file_deleted_between_plan_and_read(two: Pipe) -> None:
     done = two.commit(ref)
 
     assert (two.values(), done.files, done.excluded) == (["a1", "a2"], 1, 1)
+
+
+@pytest.mark.parametrize("policy", ["fail", "exclude"])
+def test_file_that_only_tasks_miss(two: Pipe, policy: str) -> None:
+    """As on a Spark worker that has not mounted the source: nobody is told to exclude a file that is there."""
+    path = two.source / "b.txt"
+
+    class Elsewhere(ReadHere):
+        def submit(self, submission: Submission, *, name: str) -> None:
+            away = path.rename(two.folder / "away")
+            try:
+                super().submit(submission, name=name)
+            finally:
+                away.rename(path)
+
+    two.with_policies(on_missing=policy)
+    two.submitter = Elsewhere()
+    says = (
+        r"b\.txt does not exist, says a Spark task, but this process finds it as it was planned; let every Spark worker"
+    )
+    ref = _fails(two, FileMissingError, rf"{says} open the source under the same URI, then retry$")
+    two.submitter = ReadHere()
+    two.read(ref)
+    two.commit(ref)
+
+    assert two.values() == _ALL
 
 
 def test_file_truncated_while_it_is_read(two: Pipe) -> None:
