@@ -242,6 +242,16 @@ _FOR_MEMORY = "if it was killed for memory, raise spark.executor.memoryOverhead 
             f"{_LOST_EXECUTOR} \nThe executor with id 3 exited with exit code 137(SIGKILL).\nThe API gave: no",
             f"Reason: The executor with id 3 exited with exit code 137(SIGKILL).; {_FOR_MEMORY}",
         ),
+        ("MemoryError", "failed: MemoryError; raise spark.executor.pyspark.memory where it is set, or lower"),
+        ("pyarrow.lib.ArrowMemoryError: malloc of size 64 failed", "64 failed; raise spark.executor.pyspark.memory"),
+        (
+            "Job aborted due to stage failure: Total size of serialized results of 9 tasks (1025.0 MiB) is too large",
+            "too large; raise spark.driver.maxResultSize, then retry",
+        ),
+        (
+            f"{LOST_TASK}: org.PythonWorkerException: Python worker process terminated due to idle timeout (timeout: 1)",
+            "(timeout: 1); turn spark.python.worker.killOnIdleTimeout off",
+        ),
         (f"{_LOST_EXECUTOR} worker lost", "; see Spark's log, then retry"),
         ("ValueError: Python worker exited unexpectedly", "; see Spark's log, then retry"),
         ("ValueError: no", "the Spark job failed: ValueError: no; see Spark's log, then retry"),

@@ -47,6 +47,18 @@ _ADVICE = (
         ),
         "if it was killed for memory, raise spark.executor.memoryOverhead or lower spark.executor.cores; then retry",
     ),
+    (
+        re.compile(r"(?:pyarrow\.lib\.Arrow)?MemoryError\b"),
+        "raise spark.executor.pyspark.memory where it is set, or lower spark.executor.cores; then retry",
+    ),
+    (
+        re.compile(r"Job aborted due to stage failure: Total size of serialized results of \d+ tasks "),
+        "raise spark.driver.maxResultSize, then retry",
+    ),
+    (
+        re.compile(rf"{_OF_TASK}\S+: Python worker process terminated due to idle timeout "),
+        "turn spark.python.worker.killOnIdleTimeout off, since tasks answer at their end; then retry",
+    ),
 )
 
 _MAX_CHARS = 1000  # of the line with the reason
