@@ -249,7 +249,7 @@ _FOR_MEMORY = "if it was killed for memory, raise spark.executor.memoryOverhead 
             "too large; raise spark.driver.maxResultSize, then retry",
         ),
         (
-            f"{LOST_TASK}: org.PythonWorkerException: Python worker process terminated due to idle timeout (timeout: 1)",
+            f"{LOST_TASK}: PythonWorkerException: Python worker process terminated due to idle timeout (timeout: 1)",
             "(timeout: 1); turn spark.python.worker.killOnIdleTimeout off",
         ),
         (f"{_LOST_EXECUTOR} worker lost", "; see Spark's log, then retry"),
