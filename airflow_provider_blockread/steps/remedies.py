@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import (
+    BlockReadError,
     FileChangedError,
     FileMissingError,
     LookBackError,
     RecordError,
-    SourceError,
 )
 from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.noop import forgets
@@ -56,11 +56,11 @@ def naming_remedy(env: Environment, generation: Generation) -> Iterator[None]:
 
 
 def _is_here(env: Environment, generation: Generation, path: str) -> bool:
-    """Return whether this process finds a file as it was planned."""
-    window = as_read_by(get_window(env.ledger, generation.window), generation)
-    planned = next((block.version for block in env.blocks(window) if block.version.path == path), None)
+    """Return whether this process finds a file as it was planned; False if it cannot look."""
     stores = env.stores.within(GenerationOptions.from_json(generation.options).bounds)
     try:
+        window = as_read_by(get_window(env.ledger, generation.window), generation)
+        planned = next((block.version for block in env.blocks(window) if block.version.path == path), None)
         return planned is not None and same_version(stores.stat(path), planned)
-    except SourceError:
+    except BlockReadError:
         return False
