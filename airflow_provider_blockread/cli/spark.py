@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 from airflow_provider_blockread.cli.terminal.printing import terminal
 from airflow_provider_blockread.cli.terminal.quiet import quiet_start
 from airflow_provider_blockread.errors import SparkJobError
+from airflow_provider_blockread.spark.engines.protocol import SparkLostError
 from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK, guarding, is_local, make_classic
 from airflow_provider_blockread.spark.private_folder import private_folder
 
@@ -83,7 +84,11 @@ class InProcessSpark:
         return True
 
     def submit(self, submission: Submission, *, name: str) -> None:
-        """Run the job and return when it has ended."""
+        """Run the job and return when it has ended.
+
+        Raises:
+            SparkJobError: when Spark does not start, or ends before the job.
+        """
         self._cancelled = False
         self._thread.submit(self._run, submission, name).result()
 
@@ -96,7 +101,14 @@ class InProcessSpark:
             raise SparkJobError(msg)
         engine.context.setLogLevel("ERROR")
         engine.context.setJobGroup(name, name, interruptOnCancel=True)
-        Driver(submission=submission, engine=engine, observer=terminal()).run()
+        try:
+            Driver(submission=submission, engine=engine, observer=terminal()).run()
+        except SparkLostError as error:
+            msg = (
+                f"{name}: Spark has ended during the job ({error}); if the system ended it for want of memory, give it"
+                " more, or run fewer tasks at once (--master 'local[1]'), then run the same command again"
+            )
+            raise SparkJobError(msg) from error
 
     def cancel(self) -> None:
         """Cancel what is running; if Spark itself has died, nothing is running."""

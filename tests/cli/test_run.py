@@ -16,6 +16,19 @@ pytestmark = pytest.mark.spark
 
 _KEYS = {"window", "files", "blocks", "groups", "records", "bytes", "bad_records", "seconds", "proof"}
 
+# The function kills the JVM for which its worker works, as a system does for want of memory.
+_KILLS_ONCE = """
+import pathlib, time
+import psutil
+def kills_once(batch):
+    mark = pathlib.Path(__file__).with_name("killed")
+    if not mark.exists():
+        mark.touch()
+        next(process for process in psutil.Process().parents() if "java" in process.name()).kill()
+        time.sleep(60)
+    return batch
+"""
+
 
 def _values(place: Place) -> list[str]:
     return sorted(ds.dataset(str(place.folder / "out"), format="parquet").to_table()["value"].to_pylist())
@@ -246,3 +259,20 @@ def test_a_run_without_a_ledger_leaves_nothing_in_the_work_area(place: Place) ->
 
     assert (first.json["records"], second.json["records"], _values(place)) == (1, 1, ["one", "one"])
     assert [path.name for path in (place.folder / "out.blockread").rglob("*") if path.is_file()] == ["ledger"]
+
+
+def test_a_run_continues_after_its_spark_has_ended(place: Place) -> None:
+    """The error says what may have happened, and the same command reads each record once."""
+    place.put({"a.log": b"one\ntwo\n"})
+    (place.folder / "killer.py").write_text(_KILLS_ONCE, "utf-8")
+    command = ["run", str(place.source), "--output", str(place.folder / "out"), "--master", "local[1]"]
+    command += ["--function", "killer:kills_once"]
+    failed, done = place.shell(*command), place.shell(*command)
+
+    assert failed.returncode == 1
+    *_, last = failed.stderr.splitlines()
+    assert last.startswith("Error: ")
+    assert "Spark has ended during the job" in last
+    assert last.endswith("run fewer tasks at once (--master 'local[1]'), then run the same command again")
+    assert done.returncode == 0, done.stderr
+    assert _values(place) == ["one", "two"]

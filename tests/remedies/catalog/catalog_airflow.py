@@ -78,6 +78,11 @@ CATALOG: list[Entry] = [
     Remedy("cli/clean.py", "--restore ignores", f"{_TWICE}::test_contradictions_are_refused"),
     Remedy("cli/options/shared.py", "KEY=VALUE", f"{_HERE}/test_commands.py::test_options_of_a_plan"),
     Remedy("cli/spark.py", "did not start", f"{_HERE}/test_commands.py::test_spark_that_does_not_start"),
+    Remedy(
+        "cli/spark.py",
+        "has ended during the job",
+        "tests/cli/test_run.py::test_a_run_continues_after_its_spark_has_ended",
+    ),
     Explained("cli/spark.py", "stopped before it began", "Ctrl-C causes it within the moment in which Spark starts"),
     Remedy(
         "steps/upkeep/handing_over.py",
