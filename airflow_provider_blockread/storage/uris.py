@@ -86,7 +86,11 @@ def _check_form(uri: str) -> None:
 def _local(uri: str, path: str | None) -> str:
     if path is None:  # no scheme: relative to where this runs
         try:
-            path = str(Path.cwd() / Path(uri).expanduser())
+            written = Path(uri).expanduser()
+            path = str(written if written.is_absolute() else Path.cwd() / written)
+        except FileNotFoundError as error:
+            msg = f"{uri} is relative to the working folder, which is gone; change to one that is there, then retry"
+            raise OptionsError(msg) from error
         except RuntimeError as error:
             msg = f"{uri}: there is no user with this home folder; write the whole path, or ./{uri}"
             raise OptionsError(msg) from error

@@ -116,16 +116,9 @@ STORAGE_SIDE: list[Entry] = [
         "redirects to another host",
         f"{WEB}::test_a_redirect_is_followed_to_the_host_that_the_message_names",
     ),
-    Remedy(
-        "storage/listing/regexes.py",
-        "write a glob without",
-        _FOUND,
-    ),
-    Remedy(
-        "storage/listing/regexes.py",
-        "without an expression",
-        _FOUND,
-    ),
+    Remedy("storage/listing/regexes.py", "write a glob without", _FOUND),
+    Remedy("storage/listing/regexes.py", "without an expression", _FOUND),
+    Remedy("storage/uris.py", "working folder", f"{SOURCES}::test_a_relative_source_needs_a_working_folder"),
     Remedy(
         "storage/backends/disk_calls.py",
         "takes names of files as",

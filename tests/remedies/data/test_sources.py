@@ -99,6 +99,29 @@ def test_a_source_may_be_made_before_the_first_file_lands(desk: Desk) -> None:
     assert desk.runs() == [{"value": "x"}]
 
 
+def test_a_relative_source_needs_a_working_folder(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder that is there the same text is found, and a whole path is found anyway."""
+    desk.put({"a.txt": b"x\n"})
+    gone = desk.folder / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    arguments = [
+        "plan",
+        desk.source.name,
+        "--format",
+        "lines",
+        "--state",
+        f"sqlite:///{desk.folder}/ledger.db",
+        "--json",
+    ]
+    assert "is relative to the working folder, which is gone" in desk.says(*arguments)
+    assert desk.json(*arguments[:1], str(desk.source), *arguments[2:])["files"] == 1
+    monkeypatch.chdir(desk.folder)
+
+    assert desk.json(*arguments)["files"] == 1
+
+
 def _renamed(desk: Desk, name: bytes) -> None:
     os.rename(os.path.join(os.fsencode(desk.source), name), desk.source / "b.txt")  # noqa: PTH104, PTH118 - no text
 
