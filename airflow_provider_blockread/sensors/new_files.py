@@ -212,7 +212,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             min_files=self.min_files,
             min_bytes=parse_size(self.min_bytes) if self.min_bytes else 0,
             max_delay=None if self.max_delay is None else parse_duration(self.max_delay),
-            replay_only=is_replay(run, select=select),
+            replay_only=keyed and is_replay(run, select=select),
         )
 
     def _require_pipeline(self, context: Context) -> None:

@@ -171,6 +171,17 @@ def test_a_run_that_takes_no_new_files_does_not_wait(runs: Any, dag_id: str, lan
     assert runs.xcom(run, "plan", "window")["status"] == "skipped"
 
 
+def test_a_backfill_waits_for_another_pipeline(
+    runs: Any, dag_id: str, landing: Path, land: Callable[..., None]
+) -> None:
+    """A sensor that names a feed alone knows no plan of its run, so it waits as in any other run."""
+    land(a=3)
+    dag = waiting(dag_id, FileSource(str(landing)))
+    run = runs.create(dag, run_id="backfill__1", run_type="backfill", interval=(DAY, DAY + timedelta(days=1)))
+
+    assert (runs.xcom(run, "wait")["why"], runs.xcom(run, "wait")["files"]) == ("enough", 1)
+
+
 def test_many_files_are_planned_by_a_listing(
     runs: Any, dag_id: str, landing: Path, land: Callable[..., None], tmp_path: Path
 ) -> None:
