@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TextIO
 
-from airflow_provider_blockread.spark.engines.settings import CLASSIC, guarding, has_own_logging, silence, sized
+from airflow_provider_blockread.spark.engines.settings import (
+    CLASSIC,
+    guarding,
+    has_own_logging,
+    is_local,
+    silence,
+    sized,
+)
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+
+_PYTHON = "spark.pyspark.python"
 
 
 def quiet_session() -> None:
@@ -41,13 +51,17 @@ def start_context(
     """Return a Spark context of this process, without a session of Spark SQL, which takes seconds to start.
 
     `conf` takes precedence over the user's `spark-defaults.conf`, which takes precedence over `defaults` and the
-    settings derived from `readers`.
+    settings derived from `readers`. Tasks run in the Python of PYSPARK_PYTHON, unless `spark.pyspark.python` names
+    another.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
 
     given = [("spark.master", master), ("spark.app.name", "blockread"), *conf.items(), *CLASSIC.items()]
     SparkContext._ensure_initialized(conf=SparkConf().setAll(given))  # noqa: SLF001 - a JVM reads the user's defaults
     settings = SparkConf().setAll(given)
+    python = conf.get(_PYTHON) if is_local(master) else settings.get(_PYTHON)
+    if python:  # spark-submit does the same; the user's defaults may name a Python that is on clusters only
+        os.environ["PYSPARK_PYTHON"] = python
     for key, value in (defaults | sized(master, readers, dict(settings.getAll()))).items():
         settings.setIfMissing(key, value)
     return SparkContext.getOrCreate(settings)
