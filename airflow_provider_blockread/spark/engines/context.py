@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 _PYTHON = "spark.pyspark.python"
+_HERE = CLASSIC | {"spark.submit.deployMode": "client"}  # of a driver in this process, whatever the defaults say
 
 
 def quiet_session() -> None:
@@ -56,7 +57,7 @@ def start_context(
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415
 
-    given = [("spark.master", master), ("spark.app.name", "blockread"), *conf.items(), *CLASSIC.items()]
+    given = [("spark.master", master), ("spark.app.name", "blockread"), *conf.items(), *_HERE.items()]
     SparkContext._ensure_initialized(conf=SparkConf().setAll(given))  # noqa: SLF001 - a JVM reads the user's defaults
     settings = SparkConf().setAll(given)
     python = conf.get(_PYTHON) if is_local(master) else settings.get(_PYTHON)

@@ -130,7 +130,7 @@ def test_a_commands_application_keeps_to_itself_unless_a_user_says_otherwise(
     (tmp_path / "in.txt").write_text("one\n")
     (place / "spark-defaults.conf").write_text(
         "spark.ui.enabled true\nspark.ui.port 1\nspark.authenticate false\nspark.driver.host localhost\n"
-        "spark.driver.extraJavaOptions -Dof.the.user=1\n"
+        "spark.driver.extraJavaOptions -Dof.the.user=1\nspark.submit.deployMode cluster\n"
     )
     seen = tmp_path / "seen.json"
     for name, value in {"SPARK_CONF_DIR": place, "LOOKING_FILE": seen, "LOOKING_UI": port}.items():
