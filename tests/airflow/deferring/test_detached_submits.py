@@ -55,6 +55,7 @@ def test_spark_submit_returns_at_once(submit: Path) -> None:
     assert settings == {
         "spark.executor.memory=2g",
         "spark.yarn.submit.waitAppCompletion=false",
+        "spark.api.mode=classic",
         "spark.kubernetes.submission.waitAppCompletion=false",
         "spark.yarn.maxAppAttempts=1",
     }
