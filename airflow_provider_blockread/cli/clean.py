@@ -16,8 +16,9 @@ from airflow_provider_blockread.options import parse_age
 from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.plan.cleaned import propose_restoring, restore_files
-from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, propose_cleaning
 from airflow_provider_blockread.steps.upkeep.cleaning import clean as clean_source
+from airflow_provider_blockread.steps.upkeep.cleaning import propose_cleaning
+from airflow_provider_blockread.steps.upkeep.cleaning_scope import CleanRequest
 
 
 @dataclass(frozen=True, kw_only=True)

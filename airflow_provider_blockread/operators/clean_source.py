@@ -13,7 +13,7 @@ from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest
+    from airflow_provider_blockread.steps.upkeep.cleaning_scope import CleanRequest
 
 
 class CleanSourceOperator(StepOperator):
@@ -72,7 +72,7 @@ class CleanSourceOperator(StepOperator):
         Raises:
             OptionsError: when an option is missing or invalid.
         """
-        from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.steps.upkeep.cleaning_scope import CleanRequest  # noqa: PLC0415 - not at every DAG parse
 
         if self.source is None:
             msg = f"feed {self.feed}: give the source; only its files are cleaned"

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_blockread.options import FileSource
-from airflow_provider_blockread.steps.upkeep.cleaning import Cleaned, CleanRequest, clean, propose_cleaning
+from airflow_provider_blockread.steps.upkeep.cleaning import Cleaned, clean, propose_cleaning
+from airflow_provider_blockread.steps.upkeep.cleaning_scope import CleanRequest
 from tests.pipeline.make import Pipe, ReadHere
 
 _DAY_S = 86_400.0

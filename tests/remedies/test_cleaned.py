@@ -16,7 +16,8 @@ from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.upkeep import cleaning_files
-from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, clean
+from airflow_provider_blockread.steps.upkeep.cleaning import clean
+from airflow_provider_blockread.steps.upkeep.cleaning_scope import CleanRequest
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pages.visitors import Person, site_of
 from tests.pipeline.make import Pipe

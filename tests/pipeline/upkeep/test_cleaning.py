@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_blockread.errors import CleanedError, OptionsError
+from airflow_provider_blockread.errors import CleanedError, OptionsError, SourceError
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_files
 from airflow_provider_blockread.options import FileSource, Selection
 from airflow_provider_blockread.options.plan import Limits
@@ -17,6 +17,7 @@ from airflow_provider_blockread.steps import WindowRef, plan
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.upkeep import cleaning
 from airflow_provider_blockread.steps.upkeep.cleaning import clean, propose_cleaning
+from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.cleaning import _DAY_S, cleaned, request, there
 from tests.pipeline.cleaning import pipe as pipe  # noqa: PLC0414 - a fixture
 from tests.pipeline.make import Pipe, ReadHere
@@ -269,3 +270,30 @@ def test_requests_that_mean_nothing(pipe: Pipe) -> None:
             request(pipe, **options)
     with pytest.raises(OptionsError, match="knows no feed 'other'"):
         cleaned(pipe, "delete", feed="other")
+
+
+@pytest.mark.parametrize("action", ["archive", "delete"])
+def test_files_that_the_store_denies(pipe: Pipe, monkeypatch: pytest.MonkeyPatch, action: str) -> None:
+    """All others are cleaned at once, and these once they are no longer denied; then the call fails no more."""
+    pipe.put({name: name.encode() for name in ("c.txt", "d.txt", "e.txt")})
+    pipe.run("w2")
+    pipe.pass_seconds(10 * _DAY_S)
+    does = "place" if action == "archive" else "delete_version"
+    found = getattr(Stores, does)
+
+    def denying(stores: Stores, file: Any, *target: str) -> Any:
+        uri = getattr(file, "path", file)
+        if uri.endswith(("a.txt", "d.txt")):
+            msg = f"{uri}: access is denied"
+            raise SourceError(msg, uri)
+        return found(stores, file, *target)
+
+    with monkeypatch.context() as denied:
+        denied.setattr(Stores, does, denying)
+        for _ in range(2):
+            with pytest.raises(SourceError, match=rf"a\.txt: access is denied \(and 1 other file that .* {action}d\)"):
+                clean(pipe.env, request(pipe, action), who="me")
+            assert there(pipe.source) == ["a.txt", "d.txt"]
+    done = cleaned(pipe, action)
+
+    assert (done.files, done.left, there(pipe.source)) == (2, {}, [])

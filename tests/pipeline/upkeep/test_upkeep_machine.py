@@ -22,7 +22,8 @@ from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.running import WindowRunner
 from airflow_provider_blockread.steps.upkeep import cleaning, cleaning_files, rebuilding
-from airflow_provider_blockread.steps.upkeep.cleaning import CleanRequest, clean
+from airflow_provider_blockread.steps.upkeep.cleaning import clean
+from airflow_provider_blockread.steps.upkeep.cleaning_scope import CleanRequest
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon, undo
 from tests.examples import examples

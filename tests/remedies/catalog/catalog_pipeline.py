@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.remedies.catalog.model import Entry, Explained, Remedy
 
 _HERE, _AIRFLOW = "tests/remedies", "tests/airflow"
+_CLEANED = f"{_HERE}/test_cleaned.py"
 _SEALED = "only who can write to the work area causes it, and what it asks is to find that out"
 _EXCLUDED = "tests/remedies/data/test_records.py::test_a_run_goes_on_without_a_file_that_is_excluded"
 _NAMES = "it names the feed and window in front of another error, whose remedy has an entry of its own"
@@ -136,52 +137,37 @@ CATALOG: list[Entry] = [
     Remedy("spark/tasks/user_function.py", "must return", f"{_CODE}::test_a_function_that_is_corrected"),
     Remedy("steps/plan/choosing.py", "status must be", f"{_HERE}/test_commands.py::test_a_status_of_files"),
     Remedy(
-        "steps/plan/cleaned.py",
-        "were cleaned from the source",
-        f"{_HERE}/test_cleaned.py::test_archived_files_are_brought_back",
+        "steps/plan/cleaned.py", "were cleaned from the source", f"{_CLEANED}::test_archived_files_are_brought_back"
     ),
     Remedy(
         "steps/plan/cleaned.py",
         "another file is there now",
-        f"{_HERE}/test_cleaned.py::test_another_file_in_the_place_of_an_archived_one",
+        f"{_CLEANED}::test_another_file_in_the_place_of_an_archived_one",
     ),
     Remedy(
-        "steps/plan/cleaned.py",
-        "by hand and use",
-        f"{_HERE}/test_cleaned.py::test_a_store_that_makes_every_copy_another_version",
-    ),
-    Remedy("steps/upkeep/cleaning.py", "action must be", f"{_HERE}/test_cleaned.py::test_values_that_a_task_may_give"),
-    Remedy(
-        "steps/upkeep/cleaning.py",
-        "give both or neither",
-        f"{_HERE}/test_cleaned.py::test_options_that_belong_together",
-    ),
-    Remedy(
-        "steps/upkeep/cleaning.py", "must be 0 or more", f"{_HERE}/test_cleaned.py::test_values_that_a_task_may_give"
+        "steps/plan/cleaned.py", "by hand and use", f"{_CLEANED}::test_a_store_that_makes_every_copy_another_version"
     ),
     Remedy(
         "steps/upkeep/cleaning.py",
-        "archive or delete instead",
-        f"{_HERE}/test_cleaned.py::test_tags_where_there_are_none",
+        "that could not be",
+        "tests/pipeline/upkeep/test_cleaning.py::test_files_that_the_store_denies",
+    ),
+    Remedy("steps/upkeep/cleaning_scope.py", "action must be", f"{_CLEANED}::test_values_that_a_task_may_give"),
+    Remedy("steps/upkeep/cleaning_scope.py", "give both or neither", f"{_CLEANED}::test_options_that_belong_together"),
+    Remedy("steps/upkeep/cleaning_scope.py", "must be 0 or more", f"{_CLEANED}::test_values_that_a_task_may_give"),
+    Remedy(
+        "steps/upkeep/cleaning_scope.py", "archive or delete instead", f"{_CLEANED}::test_tags_where_there_are_none"
     ),
     Remedy(
-        "steps/upkeep/cleaning.py",
+        "steps/upkeep/cleaning_scope.py",
         "choose a folder in that store",
-        f"{_HERE}/test_cleaned.py::test_an_archive_in_another_store",
+        f"{_CLEANED}::test_an_archive_in_another_store",
     ),
+    Remedy("steps/upkeep/cleaning_scope.py", "choose a folder beside", f"{_CLEANED}::test_an_archive_in_the_source"),
     Remedy(
-        "steps/upkeep/cleaning.py", "choose a folder beside", f"{_HERE}/test_cleaned.py::test_an_archive_in_the_source"
+        "steps/upkeep/cleaning_files.py", "is incomplete; if the original", f"{_CLEANED}::test_a_copy_that_is_not_whole"
     ),
-    Remedy(
-        "steps/upkeep/cleaning_files.py",
-        "is incomplete; if the original",
-        f"{_HERE}/test_cleaned.py::test_a_copy_that_is_not_whole",
-    ),
-    Remedy(
-        "steps/upkeep/cleaning_files.py",
-        "taken by other content",
-        f"{_HERE}/test_cleaned.py::test_a_name_that_is_taken_twice",
-    ),
+    Remedy("steps/upkeep/cleaning_files.py", "taken by other content", f"{_CLEANED}::test_a_name_that_is_taken_twice"),
     Explained(
         "steps/commit/committing.py",
         "another attempt or manifest",

@@ -20,7 +20,7 @@ CATALOG: list[Entry] = [
         "tests/pipeline/upkeep/test_cleaned.py::test_an_archive_in_an_output_is_refused",
     ),
     Remedy(
-        "steps/upkeep/cleaning.py",
+        "steps/upkeep/cleaning_scope.py",
         "does not exist",
         "tests/cli/test_clean.py::test_a_source_that_is_not_there_is_a_typing_error",
     ),

@@ -17,7 +17,8 @@ from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource
 from airflow_provider_blockread.steps import PlanRequest
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
-from airflow_provider_blockread.steps.upkeep.cleaning import Cleaned, CleanRequest, clean, propose_cleaning
+from airflow_provider_blockread.steps.upkeep.cleaning import Cleaned, clean, propose_cleaning
+from airflow_provider_blockread.steps.upkeep.cleaning_scope import CleanRequest
 from airflow_provider_blockread.storage.ranges import REQUESTS
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
