@@ -31,6 +31,16 @@ def client(server: ConnectServer) -> Iterator[RemoteSpark]:
         yield submitter
 
 
+@pytest.fixture(autouse=True)
+def no_other_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide the Spark that other tests may have left in this process, where a worker has none."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    monkeypatch.setattr(SparkContext, "_active_spark_context", None)
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
+
+
 @pytest.fixture
 def numbers(tmp_path: Path, client: RemoteSpark) -> Iterator[Pipe]:
     """A pipe with records in three files of several blocks."""
