@@ -12,10 +12,12 @@ from airflow_provider_blockread.steps import plan
 from airflow_provider_blockread.steps.plan.choosing import FileChoice
 from airflow_provider_blockread.steps.plan.cleaned import restore_files
 from airflow_provider_blockread.steps.running import WindowRunner
+from airflow_provider_blockread.steps.upkeep import cleaning
 from airflow_provider_blockread.steps.upkeep.cleaning import clean, propose_cleaning
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, prune
 from airflow_provider_blockread.steps.upkeep.rebuilding import RebuildRequest, WindowRange, propose_rebuild, rebuild
 from airflow_provider_blockread.steps.upkeep.withdrawing import propose_undoing, undo
+from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.cleaning import cleaned, request, there
 from tests.pipeline.cleaning import pipe as pipe  # noqa: PLC0414 - a fixture
 from tests.pipeline.dying import Died, dying
@@ -179,3 +181,21 @@ def test_a_folder_in_the_place_of_a_file_in_the_archive(pipe: Pipe) -> None:
     assert cleaned(pipe).files == 2
     assert [name[:6] for name in there(kept)] == ["a.txt.", "sub/b."]
     assert restore_files(pipe.env, get_window(pipe.env.ledger, "w", pipe.feed)).files == 2
+
+
+def test_a_store_that_denies_everything_is_not_asked_for_each_file(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call ends at so many failures, with the last one; what it did is recorded."""
+    asked: list[str] = []
+
+    def denied(_stores: Stores, uri: str, _target: str) -> None:
+        asked.append(uri)
+        msg = f"{uri}: access is denied"
+        raise SourceError(msg, uri)
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Stores, "place", denied)
+        failing.setattr(cleaning, "_MOST_FAILED", 1)
+        with pytest.raises(SourceError, match=r"access is denied$"):
+            clean(pipe.env, request(pipe), who="me")
+    assert len(asked) == 1
+    assert cleaned(pipe).files == 2
