@@ -14,7 +14,7 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -24,12 +24,14 @@ from airflow_provider_blockread.hooks.driver_environment import inherited
 
 #: Helpers of one triggerer that work at the same time on requests of one lane; further requests wait.
 MOST = 2
+#: Seconds after which work of a lane no longer counts as one of them, since a dead mount can hang for hours.
+LONG_S = 60.0
 #: Lanes of requests, which never wait for other lanes: a stop does not wait for heartbeats, and none for a listing,
 #: which is in the lane `look`.
 LANES = {"stop": "stop", "end": "stop", "wait": "wait", "hint": "watch", "since": "watch"}
 #: Seconds that a helper may take for a request of a lane, since one that hangs holds up the others.
 LONGEST_S = {"stop": 120.0, "wait": 120.0, "watch": 600.0, "look": 14_400.0}
-#: Helpers of one triggerer that each do one long piece of work; further work waits for its turn.
+#: Helpers of one triggerer that each do one long piece of work, alone or in one lane; further work waits for its turn.
 MOST_ALONE = 8
 #: Seconds that a helper has for stopping its work.
 LEAVING_S = 30.0
@@ -103,10 +105,11 @@ class _Helper:
         await self.end()
 
     async def end(self) -> None:
-        """Kill the process if it is alive, and close its pipes."""
+        """Kill the process if it is alive, and close its pipes; do not wait for one that a dead disk keeps."""
         if self.lives:
             self._process.kill()
-        await self._process.communicate()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._process.communicate(), LEAVING_S)
 
 
 @asynccontextmanager
@@ -122,12 +125,31 @@ async def _deadline(longest_s: float) -> AsyncIterator[None]:
         raise TransientError(msg) from error
 
 
+class _Turns:
+    """The turns of one lane: `MOST` at a time, beside work that takes long, and no more than `MOST_ALONE` in all."""
+
+    def __init__(self) -> None:
+        self._short, self._all = asyncio.Semaphore(MOST), asyncio.Semaphore(MOST_ALONE)
+
+    @asynccontextmanager
+    async def one(self) -> AsyncIterator[None]:
+        async with self._all:
+            await self._short.acquire()
+            with ExitStack() as turn:
+                turn.callback(self._short.release)
+                late = asyncio.get_running_loop().call_later(LONG_S, turn.close)
+                try:
+                    yield
+                finally:
+                    late.cancel()
+
+
 class _Helpers:
     """The helpers of one event loop, which are kept while they are in use."""
 
     def __init__(self) -> None:
         self._idle: list[_Helper] = []
-        self._turns: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(MOST))
+        self._lanes: defaultdict[str, _Turns] = defaultdict(_Turns)
         self.alone = asyncio.Semaphore(MOST_ALONE)
         self._users = 0
 
@@ -143,7 +165,7 @@ class _Helpers:
 
     async def ask(self, request: dict[str, Any], log: Callable[[str], None]) -> dict[str, Any] | None:
         lane = LANES.get(request["do"], "look")
-        async with self.used(), self._turns[lane], _deadline(LONGEST_S[lane]):
+        async with self.used(), self._lanes[lane].one(), _deadline(LONGEST_S[lane]):
             while self._idle:
                 helper = self._idle.pop()
                 if helper.lives and (found := await self._ask(helper, request, log)) is not None:

@@ -147,6 +147,29 @@ def test_listings_that_hang_do_not_hold_up_what_watchers_report() -> None:
     assert [type(one) for one in asyncio.run(reported())] == [OptionsError, OptionsError]
 
 
+def test_listings_that_hang_hold_up_others_for_a_minute_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sensors on a dead mount do not stop every other sensor of the triggerer; there is still a limit to all."""
+    monkeypatch.setattr(helpers, "LONG_S", 0.1)
+    monkeypatch.setattr(helpers, "MOST_ALONE", helpers.MOST + 1)
+
+    async def answered() -> tuple[list[object], set[asyncio.Task[Any]]]:
+        hung = [asyncio.create_task(helpers.ask({"do": "hang"}, print)) for _ in range(helpers.MOST)]
+        await asyncio.sleep(0)
+        found = await asyncio.wait_for(asyncio.gather(helpers.ask({"do": "list"}, print), return_exceptions=True), 60)
+        hung.append(asyncio.create_task(helpers.ask({"do": "hang"}, print)))
+        await asyncio.sleep(0)
+        done, waiting = await asyncio.wait([asyncio.create_task(helpers.ask({"do": "list"}, print))], timeout=1)
+        for work in (*hung, *waiting):
+            work.cancel()
+        await asyncio.wait([*hung, *waiting])
+        return found, done
+
+    found, done = asyncio.run(answered())
+
+    assert [type(one) for one in found] == [OptionsError]
+    assert done == set()
+
+
 def test_a_helper_that_cannot_start_or_dies_in_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """The work is tried again, as after any failure that may pass."""
     with pytest.raises(TransientError, match="ended in its work"):
