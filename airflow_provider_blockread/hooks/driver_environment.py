@@ -13,6 +13,7 @@ INHERITED = (
     *("LIBHDFS_*", "MSI_ENDPOINT", "MSI_SECRET", "NETRC", "NO_GCE_CHECK", "SSH_AUTH_SOCK", "STORAGE_EMULATOR_HOST"),
     "YARN_*",
     *chain.from_iterable((name, name.upper()) for name in ("all_proxy", "ftp_proxy", "http_proxy", "https_proxy")),
+    *("grpc_proxy", "no_grpc_proxy", "GRPC_*"),  # of Spark Connect, with the certificates that it trusts
     *("no_proxy", "NO_PROXY", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"),
     # programs and libraries
     *("ARROW_*", "CLASSPATH", "DYLD_*", "JAVA_HOME", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "LD_*", "MALLOC_*"),

@@ -296,5 +296,5 @@ def _naming(server: Server) -> Iterator[None]:
         if "SESSION_CLOSED" in str(error):
             msg = f"a later attempt has ended the session on the Spark Connect server at {server}; retry to begin again"
             raise SparkJobError(msg) from error
-        msg = f"no Spark Connect server answers at {server}: {reason_of(error)}; start it or correct the address"
+        msg = f"no Spark Connect server answers at {server}: {reason_of(error)}; start it, or check address and use_ssl"
         raise SparkJobError(msg) from error

@@ -29,7 +29,13 @@ SECRETS = {
     "AIRFLOW_CONN_LAKE": "aws://of-airflow",
     "CORP_REGION": "of-others",
 }
-WANTED = {"AWS_PROFILE": "lake", "PGSSLMODE": "prefer", "PYICEBERG_CATALOG__DEFAULT__URI": "sqlite://", "TZ": "UTC"}
+WANTED = {
+    "AWS_PROFILE": "lake",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": "/etc/corp/ca.pem",
+    "PGSSLMODE": "prefer",
+    "PYICEBERG_CATALOG__DEFAULT__URI": "sqlite://",
+    "TZ": "UTC",
+}
 
 
 @pytest.fixture(autouse=True)
