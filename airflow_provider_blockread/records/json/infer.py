@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.records.columns.schema import parse_schema, schema_text
-from airflow_provider_blockread.records.columns.values import convert
+from airflow_provider_blockread.records.columns.times import times_reader
 from airflow_provider_blockread.records.json.rescue import Literal, Pairs, parsed
 from airflow_provider_blockread.records.sampling import Sample
 
@@ -152,6 +152,15 @@ def _of_texts(texts: Iterable[str]) -> pa.DataType:
     values = pa.array(sorted(texts), pa.string())
     for kind, pattern in _OF_TEXTS.items():
         is_alike = pc.all(pc.match_substring_regex(values, pattern)).as_py()
-        if is_alike and not len(convert(values, kind)[1]):
+        if is_alike and _are(values, kind):
             return kind
     return pa.string()
+
+
+def _are(texts: pa.StringArray, kind: pa.DataType) -> bool:
+    """Return whether texts are values of a type of times or dates, as JSON has them: csv has more spellings."""
+    try:
+        times_reader(texts, kind)(0, len(texts))
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -48,6 +48,9 @@ def inferred(*records: str) -> Inferred:
         (['"2024-05-06 07:08:09"'], "timestamp_ntz"),
         (['"2024-05-06T07:08:09.123Z"', '"2024-05-06T07:08:09"'], "timestamp"),
         (['"2024-05-06T07:08:09Z"', '"soon"'], "string"),
+        (['"2024-05-06T07:08:09Z"', '"2024-05-06 07:08:09 UTC"'], "string"),
+        (['"2024-05-06 07:08:09 +02:00"'], "string"),
+        (['"2024-05-06 07:08:09 "'], "string"),
         (['"1"', '"2"'], "string"),
         (["[1, null]", "[]"], "array<long>"),
         (["[]"], "array<string>"),
@@ -95,7 +98,10 @@ def test_elements_of_an_array_are_records() -> None:
 
 
 _KEYS = st.text(min_size=1, max_size=4)
-_TEXTS = st.text(max_size=5) | st.dates().map(str) | st.datetimes().map(str) | st.datetimes().map(lambda at: f"{at}Z")
+_TIMES = st.builds(
+    lambda at, zone: f"{at}{zone}", st.datetimes(), st.sampled_from(["", "Z", "+02:00", " UTC", " -01", " "])
+)
+_TEXTS = st.text(max_size=5) | st.dates().map(str) | _TIMES
 _ATOMS = st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False, allow_infinity=False)
 _VALUES = st.recursive(
     _ATOMS | _TEXTS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=3), max_leaves=6
