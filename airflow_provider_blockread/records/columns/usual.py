@@ -25,6 +25,7 @@ _MARKS = {4: "-", 7: "-", 10: " T", 13: ":", 16: ":"}
 _LAST_DAYS = np.array([0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, *[0] * 243], np.uint8)  # by the month
 _WITHOUT_ZONE = re.compile(rb"(?:\.[0-9]+)?\Z")  # behind the seconds
 _WITH_ZONE = re.compile(rb"(?:\.[0-9]+)?(?:Z|[+-](?:0[0-9]|1[0-4]):?[0-5][0-9])?\Z")
+_FIRST_CENTURY, _LAST_CENTURY = 17, 21  # of years that nanoseconds hold, by their first digits
 _LATEST = {11: 23, 14: 59, 17: 59}  # hours, minutes, seconds
 
 
@@ -87,7 +88,11 @@ def usual_times(texts: pa.StringArray, kind: pa.DataType) -> Mask:
         return usual
     if len(rows) < len(texts):
         data = data[np.repeat(lengths == length, lengths)]
-    usual[rows] = _are_times(np.ascontiguousarray(data.reshape(len(rows), length).T))
+    places = np.ascontiguousarray(data.reshape(len(rows), length).T)
+    usual[rows] = _are_times(places)
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":  # which end in 1677 and 2262
+        centuries = (places[0] - _ZERO) * 10 + places[1] - _ZERO
+        usual[rows] &= (centuries >= _FIRST_CENTURY) & (centuries <= _LAST_CENTURY)
     return usual
 
 

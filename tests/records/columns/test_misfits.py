@@ -26,6 +26,7 @@ KINDS = {
     "date": pa.date32(),
     "instant": pa.timestamp("us", tz="UTC"),
     "local time": pa.timestamp("us"),
+    "nanoseconds": pa.timestamp("ns"),
     "boolean": pa.bool_(),
     "decimal": pa.decimal128(9, 2),
 }
@@ -38,6 +39,7 @@ USUAL = {
     "date": st.dates().map(str),
     "instant": st.datetimes().map(lambda time: time.strftime("%Y-%m-%dT%H:%M:%SZ").zfill(20)),
     "local time": st.datetimes().map(lambda time: time.isoformat(" ", "seconds")),
+    "nanoseconds": st.datetimes().map(lambda time: time.isoformat(" ", "seconds")),
     "boolean": st.sampled_from(["true", "false", "True", "FALSE", "1", "0"]),
     "decimal": st.decimals(-9999999, 9999999, places=2).map(str),
 }

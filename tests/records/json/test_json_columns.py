@@ -118,6 +118,18 @@ def test_each_value_is_judged_as_the_parser_judges_it(value: bytes, name: str, o
     assert decode(lines) == alone(lines)
 
 
+@pytest.mark.parametrize(
+    "at", ["1677-09-21T00:12:44", "1677-09-21T00:12:43", "2262-04-11T23:47:16", "2262-04-12T00:00:00"]
+)
+def test_a_time_beyond_nanoseconds_is_a_bad_record(at: str) -> None:
+    """It is written as others are that fit."""
+    usual = b'{"at": "2024-05-06T07:08:09"}'
+    rows, bad = decode([usual, b'{"at": "%s"}' % at.encode(), usual], "at timestamp[ns]")
+
+    assert bad == ([1] if at in {"1677-09-21T00:12:43", "2262-04-12T00:00:00"} else [])
+    assert len(rows) + len(bad) == 3
+
+
 def test_usual_lines_are_read_by_columns() -> None:
     """Lines of one program are read by columns: numbers, booleans, text and null; text with an escape is not."""
     lines = [
