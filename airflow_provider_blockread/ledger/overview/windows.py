@@ -142,8 +142,10 @@ def list_windows(
         query = query.where(feeds.c.name == feed)
     if window is not None:
         query = query.where(windows.c.id == window)
+    now = ledger.now()
     with ledger.reading() as connection:
-        return window_rows(connection, connection.execute(query.limit(limit)).all(), ledger.now())
+        rows = batched(connection.execute(query.limit(limit)).all(), _BATCH)
+        return [one for some in rows for one in window_rows(connection, some, now)]
 
 
 def window_row(ledger: Ledger, window: str) -> WindowRow | None:

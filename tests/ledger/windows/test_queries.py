@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from sqlalchemy import event
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.ledger.overview import windows as overview
 from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows import queries
@@ -37,6 +41,23 @@ def test_windows_are_listed_newest_first(ledger: Ledger, clock: Clock) -> None:
     assert found[2].groups.done == 0
     assert [summary.window for summary in list_windows(ledger, FEED, limit=1)] == [second]
     assert list_windows(ledger, "unknown") == []
+
+
+def test_a_statement_names_some_of_many_windows(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are listed: for 12,000 unfinished ones in one statement, PostgreSQL's stack is not deep enough."""
+    monkeypatch.setattr(overview, "_BATCH", 2)
+    for number in range(5):
+        open_window(ledger, f"k{number}", [f"{number}"])
+    given: list[int] = []
+
+    @event.listens_for(ledger._live_engine(), "before_cursor_execute")
+    def note(*call: Any) -> None:
+        given.append(len(call[3]))
+
+    assert len(list_windows(ledger, limit=2)) == 2
+    of_two = max(given)
+    assert len({row.window.id for row in list_windows(ledger, limit=5)}) == 5
+    assert max(given) == of_two
 
 
 def test_a_window_is_found_by_id_or_key(ledger: Ledger) -> None:
