@@ -88,19 +88,23 @@ def test_the_tries_are_bounded() -> None:
 
 
 class Broken(io.BytesIO):
-    """A file whose reads and closing raise."""
+    """A file whose reads raise, and whose closing does once it was read."""
 
     def __init__(self, error: BlockReadError) -> None:
         super().__init__()
-        self.error = error
+        self.error, self.is_read = error, False
 
     def read(self, _size: int | None = -1) -> bytes:
         """Raise."""
+        self.is_read = True
         raise self.error
 
     def close(self) -> None:
-        """Raise."""
-        raise self.error
+        """Close, and raise."""
+        was_open = not self.closed
+        super().close()
+        if was_open and self.is_read:
+            raise self.error
 
 
 def test_a_file_is_opened_again_only_if_that_may_help() -> None:
