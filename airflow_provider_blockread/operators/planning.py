@@ -136,6 +136,7 @@ class PlanOperator(StepOperator):
             interval_ns=interval_ns(run, select=select),
             replay_only=is_replay(run, select=select),
             files=None if self.lists_source else files_of(self.files, context, self.log.info),
+            mapped=run.map_index >= 0 and not self.names_window,
             names_feed=self.names_feed,
         )
         ref = plan(env, request)

@@ -175,6 +175,7 @@ class PlanRequest:
     reprocesses: bool = False  # the run may read again what an earlier run has published
     replay_only: bool = False  # plan nothing new: a backfill run of a feed that takes files as they arrive
     files: Sequence[str] | FileList | None = None  # paths from upstream, instead of a listing
+    mapped: bool = False  # the key ends in the task's place in a list, which may hold other items after a clear
     names_feed: bool = True  # a person chose the feed's name; otherwise it is that of the task, or of the source
 
     @property

@@ -30,6 +30,7 @@ from airflow_provider_blockread.steps.journal import Journal, undo_incomplete
 from airflow_provider_blockread.steps.model import Environment, PlanRequest, WindowRef
 from airflow_provider_blockread.steps.plan.choosing import Chosen, choose_newer
 from airflow_provider_blockread.steps.plan.cleaned import require_sources
+from airflow_provider_blockread.steps.plan.discovering import scope_of
 from airflow_provider_blockread.steps.plan.replacing import describe_newer, is_unseen, plan_newer, without_plan
 from airflow_provider_blockread.steps.plan.restoring import ensure_manifest, restore_pruned
 from airflow_provider_blockread.steps.read.checking import check_scope
@@ -47,13 +48,15 @@ def replay(env: Environment, request: PlanRequest, options: GenerationOptions, w
     Raises:
         CleanedError: when files that would be read again were cleaned from the source; nothing is changed then.
         OptionsError: when a changed file is read in part, or is now too small for its blocks; when a function needs the
-            window in one group; or when the window belongs to another task, or to another DAG with another output.
+            window in one group; or when the window belongs to another task, to another item of the list over which
+            this one is mapped, or to another DAG with another output.
         StateError: when another window has taken the newer version of a file.
     """
     _recount_clears(env, request, window)
     latest = latest_generation(env.ledger, window.id)
     _require_own(request, window, latest)
     _require_output(request, options, window, latest)
+    _require_item(env, request, options, window, latest)
     wanted = options.to_json()
     changed = options_digest(wanted) != latest.options_digest and not _is_handed_over(env, request, latest)
     cleared = _asks_again(env, request, latest)
@@ -123,6 +126,28 @@ def _require_output(request: PlanRequest, options: GenerationOptions, window: Wi
         f"feed {window.feed}: window {window.key!r} was begun for output {before}, not {now}; finish it with that"
         f" output, give it up with `blockread windows abandon {window.id}`, or read these files under another feed name"
         " (--name)"
+    )
+    raise OptionsError(msg)
+
+
+def _require_item(
+    env: Environment, request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation
+) -> None:
+    """Refuse the window of another item of the list over which a task is mapped, if the list has changed since.
+
+    The key has only the task's place in the list; the item there now has other files, or another output.
+    """
+    if not request.mapped:
+        return
+    before = GenerationOptions.from_json(latest.options).sink.place
+    held = next(window_files(env.ledger, window.id, order="oldest"), None)  # all were taken from one source
+    if before == options.sink.place and (held is None or scope_of(request)(held.version.path)):
+        return
+    file = f"{held.version.path}, " if held else ""
+    msg = (
+        f"feed {window.feed}: the list over which this task is mapped has changed, since window {window.key!r} is that"
+        f" of another item: {file}read into {before}; list the items in their earlier order, new ones last, and clear"
+        " the run again. Name the windows of new runs by their items, as window='{{ run_id }}/{{ task.source.uris }}'"
     )
     raise OptionsError(msg)
 

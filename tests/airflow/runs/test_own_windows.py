@@ -44,6 +44,47 @@ def test_each_mapped_task_has_a_window_of_its_own(
     assert [runs.xcom(again, "merge", map_index=index)["generation"] for index in (0, 1)] == [2, 2]
 
 
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("sinks", ["abc", "xxx"])
+def test_a_clear_after_the_list_of_a_mapped_task_has_changed(
+    runs: Any, dag_id: str, tmp_path: Path, land: Callable[..., None], sinks: str, *, named: bool
+) -> None:
+    """No item gets the window of another one; they find their own in their old places, or by their names."""
+    land(a=2, b=3, c=4)
+    name = {"window": "{{ run_id }}/{{ task.source.pattern }}"} if named else {}
+    places = dict(zip("abc", sinks, strict=True))
+
+    def make(items: str) -> DAG:
+        with DAG(dag_id, schedule=None) as dag:
+            MergeFilesOperator.partial(task_id="merge", **name).expand_kwargs(
+                [
+                    {
+                        "source": FileSource(str(tmp_path / "landing"), pattern=f"{item}*"),
+                        "sink": ArchiveSink(str(tmp_path / places[item])),
+                    }
+                    for item in items
+                ]
+            )
+        return dag
+
+    def published() -> set[str]:
+        return {str(path) for place in set(sinks) for path in (tmp_path / place).glob("part-*")}
+
+    run = runs.start(make("bc"))
+    first = published()
+    run = runs.clear(make("abc"), run)
+    states = [runs.states(run)[f"merge[{index}]"] for index in range(3)]
+    if named:
+        assert states == ["success"] * 3
+    else:
+        assert states[:2] == ["failed"] * 2
+        assert first <= published()
+        run = runs.clear(make("bca"), run)
+        assert set(runs.states(run).values()) == {"success"}
+    assert len(published()) == 3
+    assert [runs.xcom(run, "merge", map_index=index)["files"] for index in range(3)] == [1] * 3
+
+
 def test_a_sensor_and_a_merge_in_a_mapped_group(
     runs: Any, dag_id: str, tmp_path: Path, landing: Path, land: Callable[..., None]
 ) -> None:

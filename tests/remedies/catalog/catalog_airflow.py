@@ -38,6 +38,11 @@ CATALOG: list[Entry] = [
     ),
     Remedy(
         "steps/plan/replaying.py",
+        "is mapped has changed",
+        f"{_OWN}::test_a_clear_after_the_list_of_a_mapped_task_has_changed",
+    ),
+    Remedy(
+        "steps/plan/replaying.py",
         "was begun for",
         f"{_HERE}/test_plans.py::test_a_window_that_is_begun_stays_with_its_output",
     ),
