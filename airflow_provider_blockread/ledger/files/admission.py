@@ -42,6 +42,7 @@ class Admission:
 
     on_modified: str = "ignore"  # what to do about a new version of a file that was taken: ignore | add | fail
     on_untimed: str = "ignore"  # what to do about a file without a time, if one is needed: ignore | fail
+    reads_empty: bool = False  # an empty file may hold a record, so that another version of it is a modified one
     needs_time: bool = False  # a modification time of 0 counts as no time
     pattern: TimePattern | None = None  # how a path names the time; without it, the modification time is used
     start_ns: int | None = None

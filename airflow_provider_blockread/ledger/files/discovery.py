@@ -22,7 +22,7 @@ from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.ledger.dialect import among, driver_digest, insert_many
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, lock_feed, open_feed
 from airflow_provider_blockread.ledger.files.admission import EVERY_FILE, LEFT_OUT, Admission
-from airflow_provider_blockread.ledger.files.known import Known, drop_replaced, known_versions
+from airflow_provider_blockread.ledger.files.known import Known, drop_replaced, known_versions, was_taken
 from airflow_provider_blockread.ledger.files.stretches import ASKED, KnownStretches, Stretch, by_files, cut
 from airflow_provider_blockread.ledger.model import Discovered
 from airflow_provider_blockread.ledger.overlap import overlapped
@@ -31,7 +31,6 @@ from airflow_provider_blockread.ledger.schema.file_tables import listings
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files
 from airflow_provider_blockread.ledger.store import Ledger
 
-_TAKEN = frozenset({"planned", "done", "quarantined"})
 _MAY_MOVE = frozenset({"pending", "missing", "changed", "ignored"})
 _SAMPLES = 10
 _STALE = timedelta(days=1)
@@ -234,8 +233,7 @@ def decide(listing: Listing, item: Listed, rows: list[Known] | None, batch: Batc
 
 def _state_of_new(listing: Listing, item: Listed, others: list[Known], batch: Batch) -> str:
     """Return the state of a version that does not wait yet, by `on_modified` if its path was taken."""
-    taken = any(row.state in _TAKEN or row.part_next_offset for row in others)
-    if not taken or listing.rules.on_modified == "add":
+    if not was_taken(others, reads_empty=listing.rules.reads_empty) or listing.rules.on_modified == "add":
         return "pending"
     if listing.rules.on_modified == "fail":
         msg = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, exists, literal, select, type_coerce
+from sqlalchemy import ColumnElement, Connection, Table, exists, literal, select, type_coerce
 from sqlalchemy.types import NullType
 
 from airflow_provider_blockread.ledger.dialect import among, text_digests, use_indexes
@@ -15,6 +15,7 @@ from airflow_provider_blockread.ledger.schema.file_tables import taken_files
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files, windows
 from airflow_provider_blockread.ledger.store import Ledger
 
+_TAKEN = frozenset({"planned", "done", "quarantined"})
 _UNREAD = frozenset({"pending", "ignored"})
 
 
@@ -28,6 +29,7 @@ class Known(NamedTuple):
     time_ns: int
     first_listing: int
     part_next_offset: int | None  # where the next part begins, if windows have taken parts of the file
+    is_empty: bool  # known to have no bytes
 
 
 def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> dict[str, list[Known]]:
@@ -38,15 +40,27 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
     for table in (files, taken_files):  # in this order, since pruning moves files from the first to the second
         if table is taken_files and not connection.scalar(select(exists().select_from(taken_files))):
             break
-        columns: list[ColumnElement[Any]] = [
-            type_coerce(table.c[name], NullType()) if name in table.c else literal(0) for name in Known._fields
-        ]
+        columns = [_column(table, name) for name in Known._fields]
         wanted = among(connection, table.c.path_digest, digests)
         query = select(*columns).where(table.c.feed_id == feed_id, wanted)
         for row in connection.execute(query).all():
             path, version = text(row[1], row[2])
             known.setdefault(path, []).append(Known(row[0], path, version, *row[3:]))
     return known
+
+
+def _column(table: Table, name: str) -> ColumnElement[Any]:
+    if name == "is_empty" and table is files:
+        return type_coerce(files.c.size == 0, NullType())
+    return type_coerce(table.c[name], NullType()) if name in table.c else literal(0)
+
+
+def was_taken(known: Iterable[Known], *, reads_empty: bool) -> bool:
+    """Return whether windows have taken records of a path.
+
+    An empty version has none unless the format `reads_empty`, and many programs create a file before they write it.
+    """
+    return any(row.state in _TAKEN or row.part_next_offset for row in known if reads_empty or not row.is_empty)
 
 
 def left_by(known: Iterable[Known], version: str) -> list[Known]:

@@ -29,11 +29,12 @@ _SHOWN = 10  # files that the log names
 def discover(env: Environment, request: PlanRequest) -> Discovered:
     """Record the files at the source, or those that upstream named, in the feed's index, and return what was found."""
     held = HeldBack()
+    rules = Admission.of(request.source, request.selection, env.ledger.now())
     found = record_files(
         env.ledger,
         request.feed,
         _found(env, request, held),
-        rules=Admission.of(request.source, request.selection, env.ledger.now()),
+        rules=replace(rules, reads_empty=request.generation.record_format.reads_empty),
         complete=request.files is None,
     )
     found = replace(found, held_back=dict(held.counts))

@@ -99,6 +99,23 @@ def test_a_modified_file_is_ignored_and_counted_at_every_scan(ledger: Ledger, *,
     assert pending(ledger) == []
 
 
+@pytest.mark.parametrize("on_modified", ["ignore", "fail"])
+@pytest.mark.parametrize("done", [False, True])
+def test_what_is_written_to_a_file_that_was_empty_is_read(ledger: Ledger, on_modified: str, *, done: bool) -> None:
+    """No record of it was taken, unless the empty file was one; the version after it is a modified one."""
+    record_files(ledger, FEED, [version("a", size=0)])
+    window = open_window(ledger, names=["b"], groups=1)
+    if done:
+        publish(ledger, window)
+    written, rules = [version("a", size=11)], Admission(on_modified=on_modified)
+    record = Admission(reads_empty=True)
+
+    assert record_files(ledger, FEED, written, rules=record).ignored == 1
+    assert record_files(ledger, FEED, written, rules=rules) == Discovered(seen=1, returned=1)
+    open_window(ledger, "next", names=[], groups=1)
+    assert record_files(ledger, FEED, [version("a", size=12)]).ignored == 1
+
+
 def test_samples_of_ignored_files_are_few(ledger: Ledger) -> None:
     """The counts are exact, the samples stop at ten."""
     names = [f"{n}" for n in range(15)]

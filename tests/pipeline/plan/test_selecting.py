@@ -220,6 +220,17 @@ def test_a_modified_file_is_ignored_or_added(here: Pipe, rule: str, values: list
     assert ("left out: 1 modified after they were taken (on_modified='ignore')" in ref.message) == (rule == "ignore")
 
 
+def test_a_file_that_was_planned_before_it_was_written_is_read(here: Pipe) -> None:
+    """A window has taken it without a record; the next one takes what was written since."""
+    here.put({"a": b"", "b": b"b\n"})
+    ref = here.plan()
+    here.put({"a": b"a\n"})
+    here.read(ref)
+    here.commit(ref)
+
+    assert (here.run("next").records, here.values()) == (1, ["a", "b"])
+
+
 def test_a_modified_file_fails_the_plan(here: Pipe) -> None:
     """Nothing is planned then; once it is restored or the rule changed, the same key continues."""
     feed = Feed(here, Selection(on_modified="fail"), time_pattern=None)
