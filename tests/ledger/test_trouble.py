@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import func, select, text
+from sqlalchemy import event, func, select, text
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError, LedgerUnavailableError, OptionsError
@@ -275,3 +276,18 @@ def _drop_all(server: str) -> None:
         others = "pid <> pg_backend_pid() AND backend_type = 'client backend'"
         connection.execute(text(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}"))  # noqa: S608 - a constant
     other.close()
+
+
+def test_a_server_that_is_gone_without_a_word() -> None:
+    """Its silence ends a connection after two minutes, not after two hours; parameters of the URL take precedence."""
+    given: dict[str, object] = {}
+    ledger = Ledger("postgresql://me@127.0.0.1:1/db?keepalives_idle=7&connect_timeout=33")
+
+    @event.listens_for(ledger._live_engine(), "do_connect")
+    def note(*call: Any) -> None:
+        given.update(call[3])
+
+    with pytest.raises(LedgerUnavailableError):
+        ledger.check()
+    assert (given["keepalives_idle"], given["connect_timeout"]) == ("7", "33")
+    assert (given["keepalives_count"], given["tcp_user_timeout"]) == (6, 120_000)
