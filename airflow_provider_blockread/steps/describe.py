@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import accumulate
 
 from airflow_provider_blockread.blocks import BlockGroup
 from airflow_provider_blockread.blocks.readers import ReaderChoice
@@ -19,6 +20,7 @@ _MINUTE_S = 60.0
 _TITLE_CHARS = 250  # that Airflow's database keeps of a mapped task's title
 _TITLES_BYTES = 48 * 1024
 _JSON_BYTES = 4  # quotes, a comma and a space
+_KEYS_BYTES = 16 * 2**10  # for keys of partitions in a summary
 _SHORTEST = 24  # a shorter title would be meaningless
 _DOTS = "..."
 _REASONS = {
@@ -125,3 +127,9 @@ def describe_part(pending: PendingFile) -> str:
         return ""
     rest = "" if part.is_last else "; the next windows continue there"
     return f"part {part.number} of a file, bytes {part.start:,} to {part.end:,} of {pending.version.size:,}{rest}"
+
+
+def some_keys(keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the first keys of partitions, as many as fit into an XCom."""
+    ends = accumulate(len(json.dumps(key)) for key in keys)
+    return tuple(key for key, end in zip(keys, ends, strict=True) if end <= _KEYS_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 from airflow_provider_blockread.blocks.ids import slug
@@ -9,6 +10,7 @@ from airflow_provider_blockread.errors import FileMissingError, OptionsError, Wr
 from airflow_provider_blockread.exchange.layout import attempt_folder, data_folder, staging_folder, window_folder
 from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.ledger.files.known import leave_out
+from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.overview.feed_options import (
     newest_options,
@@ -151,31 +153,62 @@ def check_ledger(env: Environment, feed: str, sink: Sink) -> None:
     Raises:
         WrongLedgerError: naming both ledgers, or the windows.
     """
-    uri, mine = _owner_uri(feed, sink), env.ledger.uuid
+    mine = env.ledger.uuid
     try:
-        text = env.stores.read_head(uri, _LONGEST).decode("utf-8", "replace")
+        other, number = _recorded(env, feed, sink)
     except FileMissingError:
         _warn_of_gone(env, feed, sink)
         return
-    other, _, number = text.partition(" ")
-    forgotten = other == mine and number.isdecimal() and int(number) > newest_sequence(env.ledger, feed)
-    if (other == mine and not forgotten) or env.sink(sink).is_empty():
+    if other == mine:
+        _check_whole(env, feed, sink, number)
         return
-    if forgotten:
-        there = set(map(uris.name_of, env.stores.list_folders(uris.parent(uri))))
-        lost = first_of(sorted(there - window_ids(env.ledger, feed)), _SHOWN)
-        msg = (
-            f"feed {feed}: ledger {mine} ({env.ledger.name}) lacks windows that it has planned ({lost}), so it was"
-            f" restored from a backup, and would read their files again beside what {sink.place} holds of them: restore"
-            f" a newer backup; or remove what they have published, then {uri}, and retry"
-        )
-        raise WrongLedgerError(msg)
+    if env.sink(sink).is_empty():
+        return
     msg = (
         f"feed {feed}: {sink.place} holds files that ledger {other!r} published, but this is ledger {mine}"
         f" ({env.ledger.name}), which does not know them: use that ledger, another output or feed name, or"
         " remove the output if its ledger is gone"
     )
     raise WrongLedgerError(msg)
+
+
+def check_whole(env: Environment, feed: str, generation: Generation) -> None:
+    """Refuse to publish a generation where its ledger has forgotten later windows, which may have read the same files.
+
+    What else the ledger has forgotten is not known: this window may have been given up, and its files taken by others.
+
+    Raises:
+        WrongLedgerError: naming the windows that it lacks.
+    """
+    if generation.mode == "verify" or generation.state == "published":
+        return
+    sink = GenerationOptions.from_json(generation.options).sink
+    with suppress(FileMissingError):
+        other, number = _recorded(env, feed, sink)
+        if other == env.ledger.uuid:
+            _check_whole(env, feed, sink, number)
+
+
+def _check_whole(env: Environment, feed: str, sink: Sink, number: int) -> None:
+    """Refuse a ledger whose newest window has a lower number than the one that it recorded in the work area."""
+    if number <= newest_sequence(env.ledger, feed) or env.sink(sink).is_empty():
+        return
+    uri = _owner_uri(feed, sink)
+    there = set(map(uris.name_of, env.stores.list_folders(uris.parent(uri))))
+    lost = first_of(sorted(there - window_ids(env.ledger, feed)), _SHOWN)
+    msg = (
+        f"feed {feed}: ledger {env.ledger.uuid} ({env.ledger.name}) lacks windows that it has planned ({lost}), so it"
+        f" was restored from a backup, and would read their files again beside what {sink.place} holds of them: restore"
+        f" a newer backup; or remove what they have published, then {uri}, and retry"
+    )
+    raise WrongLedgerError(msg)
+
+
+def _recorded(env: Environment, feed: str, sink: Sink) -> tuple[str, int]:
+    """Return which ledger plans a feed's windows, and the number of the newest, as its work area has it."""
+    text = env.stores.read_head(_owner_uri(feed, sink), _LONGEST).decode("utf-8", "replace")
+    ledger, _, number = text.partition(" ")
+    return ledger, int(number) if number.isdecimal() else 0
 
 
 def _warn_of_gone(env: Environment, feed: str, sink: Sink) -> None:

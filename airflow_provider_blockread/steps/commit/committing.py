@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import accumulate
 
 from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.errors import ConflictError, ExchangeError, FencedError, ProofError
@@ -45,16 +43,16 @@ from airflow_provider_blockread.records.registry import make_format
 from airflow_provider_blockread.sinks.partitions import partition_keys
 from airflow_provider_blockread.sinks.staging import counted
 from airflow_provider_blockread.steps.commit.versions import with_versions
-from airflow_provider_blockread.steps.describe import describe_published
+from airflow_provider_blockread.steps.describe import describe_published, some_keys
 from airflow_provider_blockread.steps.excluding import warn_of_losses
 from airflow_provider_blockread.steps.heartbeat import beating
 from airflow_provider_blockread.steps.journal import Journal
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
 from airflow_provider_blockread.steps.read.scanning import drop_unsealed_states
 from airflow_provider_blockread.steps.remedies import way_to_renew
+from airflow_provider_blockread.steps.separation import check_whole
 
 _HEARTBEAT_S = 10.0
-_KEYS_BYTES = 16 * 2**10  # for keys of partitions in a summary
 
 
 def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float = 120.0) -> Published:
@@ -66,11 +64,13 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
         StateError: when groups are not done, or a newer generation has replaced this one.
         ConflictError: when the part of a file that precedes one of its own is not published.
         FencedError: when another attempt took over meanwhile.
+        WrongLedgerError: when the ledger was restored from a backup, and lacks later windows of the feed.
     """
     env.require(ref)
     if ref.status in {"empty", "skipped"}:
         nothing = Published(window=ref.window, key=ref.key, feed=ref.feed, generation=0, status=ref.status, proof="")
         return replace(nothing, message=ref.message)
+    check_whole(env, ref.feed, get_generation(env.ledger, ref.window, ref.generation))
     publication = claim_publication(env.ledger, ref.window, ref.generation, owner=owner, stale_after_s=stale_after_s)
     commitment = _Commitment(env, publication)
     if publication.state not in {"published", "verified"}:
@@ -279,7 +279,7 @@ class _Commitment:
             outputs=len(files.get("output", ())),
             removed=self._removed(row),
             partitions=len(partitions),
-            partition_keys=_some(partitions),
+            partition_keys=some_keys(partitions),
             excluded=len(self._excluded),
             read_seconds=round(self._read_seconds, 3),
             receipts_uri=f"{window_folder(self._options.sink.work_area, window.feed, window.id)}/g{row.number}",
@@ -288,12 +288,6 @@ class _Commitment:
             quarantine_uri=self._journal.quarantine.uri if "quarantine" in files else "",
         )
         return replace(done, message=describe_published(done))
-
-
-def _some(keys: Sequence[str]) -> tuple[str, ...]:
-    """Return the first keys, as many as fit into an XCom."""
-    ends = accumulate(len(json.dumps(key)) for key in keys)
-    return tuple(key for key, end in zip(keys, ends, strict=True) if end <= _KEYS_BYTES)
 
 
 def _uris(journal: Journal) -> set[str]:

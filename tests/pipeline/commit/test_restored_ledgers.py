@@ -108,6 +108,30 @@ def test_a_publication_is_forgotten(pipe: Pipe) -> None:
     assert sorted(pipe.values()) == _ALL
 
 
+@pytest.mark.parametrize("pipe", ["parquet", "delta"], indirect=True)
+@pytest.mark.parametrize("was", ["unpublished", "published"])
+def test_a_later_window_is_forgotten_that_took_the_files(pipe: Pipe, was: str) -> None:
+    """What seems to be unfinished, or published, is not published again beside the window that has its files."""
+    ref = pipe.plan("first")
+    pipe.read(ref)
+    if was == "published":
+        pipe.commit(ref)
+
+    def move() -> None:
+        first = get_window(pipe.env.ledger, "first")
+        abandon(pipe.env, first, who="me") if was == "unpublished" else undo(pipe.env, first, files="pending", who="me")
+        pipe.run("second")
+
+    _forget(pipe, move)
+    for _ in range(2):
+        with pytest.raises(WrongLedgerError, match=r"lacks windows that it has planned"):
+            pipe.run("first", clear_number=1)
+    assert sorted(pipe.values()) == _ALL
+    _swap(pipe, "newer.db", "ledger.db")
+    assert pipe.run("first", clear_number=1).status == "skipped"
+    assert sorted(pipe.values()) == _ALL
+
+
 def test_an_undo_is_forgotten(pipe: Pipe) -> None:
     """The window, which seems to be published, is read and published again."""
     pipe.run()
