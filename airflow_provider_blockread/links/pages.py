@@ -60,8 +60,8 @@ def _application(operator: Any) -> str:  # noqa: ANN401 - one of ours
     from airflow_provider_blockread.ledger.windows.generations import list_groups  # noqa: PLC0415
 
     window = window_of(operator)
-    if operator.ledger_conn_id == "noop" or window.get("status") != "read":
-        return ""
+    if window.get("status") != "read" or operator.ledger_conn_id == "noop":
+        return ""  # also for a mapped task that ends before Airflow has rendered it, which has no options yet
     with closing(LedgerHook(operator.ledger_conn_id).get_conn()) as ledger:
         groups = list_groups(ledger, window["window"], window["generation"])
     return next((group.application or "" for group in groups if group.ref.group == int(operator.group)), "")

@@ -120,3 +120,11 @@ def test_tasks_link_to_what_they_worked_on(place: Ledger, monkeypatch: pytest.Mo
 
     assert WindowLink().get_link(read, ti_key=key) == f"/team{page}"
     assert SparkLink().get_link(read, ti_key=key) == "https://history.example.org/history/application_17_0001/"
+
+
+def test_a_mapped_read_that_ends_before_it_is_rendered_has_no_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Airflow then asks for the links of the mapped operator itself, which has no window."""
+    monkeypatch.setenv("AIRFLOW__BLOCKREAD__SPARK_HISTORY_URL", "https://history.example.org/")
+    read = ReadBlocksOperator.partial(task_id="read", window={}).expand(group=[0])
+
+    assert [link.get_link(read, ti_key=None) for link in (WindowLink(), OutputLink(), SparkLink())] == [""] * 3
