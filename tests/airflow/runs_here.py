@@ -77,6 +77,15 @@ class Runs:
         session.delete(session.get(DagRun, run.id))
         session.commit()
 
+    def forget(self, run: Any) -> None:
+        """Delete what the tasks of a run have handed on."""
+        from airflow import settings
+        from airflow.models.xcom import XComModel
+
+        session = settings.Session()
+        session.query(XComModel).filter_by(dag_id=run.dag_id, run_id=run.run_id).delete()
+        session.commit()
+
     def states(self, run: Any) -> dict[str, str]:
         """Return the state of each task; a mapped one is named `task[index]`."""
         return {

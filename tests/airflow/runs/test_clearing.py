@@ -131,6 +131,23 @@ def test_clearing(
     assert found == STORIES[state]
 
 
+def test_a_run_whose_xcoms_are_gone_is_cleared_from_its_plan_on(
+    runs: Any, make_dag: Callable[[str], DAG], land: Callable[..., None], tmp_path: Path
+) -> None:
+    """As `airflow db clean` removes them: a task alone does not find its window, the plan does."""
+    land(a=3, b=3)
+    dag = make_dag("published")
+    (tmp_path / "fixed").touch()
+    run = runs.start(dag)
+    runs.forget(run)
+    run = runs.clear(dag, run, [("logs.read", 1), "logs.commit"])
+    assert after(runs, dag, run) == (FAILED, UPSTREAM, "1, 1 published")
+    run = runs.clear(dag, run)
+
+    assert after(runs, dag, run) == (SUCCESS, SUCCESS, "2, 2 published")
+    assert values(tmp_path / "lake") == lines(a=3, b=3)
+
+
 def after(runs: Any, dag: DAG, run: Any) -> tuple[str, str, str]:
     """Return how the last read, the commit and the window are."""
     states = runs.states(run)
