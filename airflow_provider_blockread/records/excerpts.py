@@ -18,10 +18,10 @@ def line_number(source: ByteSource, offset: int) -> int | None:
     """Return the number of the line that holds a byte, as an editor shows it, or None where counting takes too long.
 
     Args:
-        source: the file; a compressed or transcoded one has no line numbers.
-        offset: the byte's offset in the file.
+        source: the file, narrowed if its code units are not ASCII's; a compressed one has no line numbers.
+        offset: the byte's offset in the source.
     """
-    if source.streamed or source.unit_bytes != 1 or offset > _COUNTED_BYTES:
+    if source.streamed or offset * source.unit_bytes > _COUNTED_BYTES:
         return None
     before = source.read(0, offset)
     return 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")

@@ -79,11 +79,11 @@ class EncodedFormat(BaseFormat):
 
     def data_offset(self, source: ByteSource) -> int:
         """Return the first byte that belongs to a record."""
-        return min(self.inner.data_offset(self._narrowed(source)) * self._unit, source.size)
+        return min(self.inner.data_offset(self.narrowed(source)) * self._unit, source.size)
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first record start at or after `offset`."""
-        start = first_start(self._narrowed(source), self.inner, -(-offset // self._unit), state)
+        start = first_start(self.narrowed(source), self.inner, -(-offset // self._unit), state)
         return min(start * self._unit, source.size)
 
     def walk(self, buffer: bytes, *, final: bool) -> Walk:
@@ -103,7 +103,7 @@ class EncodedFormat(BaseFormat):
 
     def scan(self, source: ByteSource, start: int, end: int) -> StateMap:
         """Return the state map of the units that begin in `[start, end)`."""
-        return self.inner.scan(self._narrowed(source), -(-start // self._unit), -(-end // self._unit))
+        return self.inner.scan(self.narrowed(source), -(-start // self._unit), -(-end // self._unit))
 
     def explain(self, buffer: bytes, offset: int) -> str:
         """Return why the record at the start of `buffer` has no end, or an empty string."""
@@ -125,5 +125,6 @@ class EncodedFormat(BaseFormat):
         """Return the records of a chunk that are valid in the encoding, in UTF-8."""
         return self.transcoder.chunk(chunk).chunk
 
-    def _narrowed(self, source: ByteSource) -> NarrowSource:
+    def narrowed(self, source: ByteSource) -> NarrowSource:
+        """Return the file as narrowed units, in which those of ASCII are bytes."""
         return NarrowSource(source, self._narrowing)

@@ -18,6 +18,7 @@ from airflow_provider_blockread.records.format import RecordFormat
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoder, Offsets
 from airflow_provider_blockread.records.reading import chunks_of, scan_source
+from airflow_provider_blockread.records.text.encodings import EncodedFormat
 from airflow_provider_blockread.records.walking import WalkLimits, first_start, join_chunks, naming_place
 
 _BYTES_A_COLUMN = 2**10  # decoded at once, since each column of a batch has a fixed cost
@@ -166,7 +167,8 @@ class BlockReader:
 def describe_bad(file: OpenFile, block: Block, chunk: Chunk, bad: BadRecord) -> str:
     """Return which record of a block is bad, why, and its first bytes."""
     offset = chunk.offset + int(chunk.starts[bad.index])
-    line = line_number(file.source, offset) if chunk.offset_map is None else None
+    text = file.fmt.narrowed(file.source) if isinstance(file.fmt, EncodedFormat) else file.source
+    line = line_number(text, offset // text.unit_bytes) if chunk.offset_map is None else None
     where = f"byte {offset} of {block}" + (f", line {line:,}" if line else "")
     return f"{file.fmt.name} record at {where}: {bad.reason}; the record is {excerpt(chunk.record(bad.index))}"
 

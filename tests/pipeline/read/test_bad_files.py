@@ -21,7 +21,7 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.ledger.windows.queries import get_window
-from airflow_provider_blockread.options import Fixed, Lines
+from airflow_provider_blockread.options import Csv, Fixed, Lines
 from airflow_provider_blockread.steps import WindowRef
 from airflow_provider_blockread.steps.excluding import exclude
 from airflow_provider_blockread.storage.stores import Stores
@@ -222,3 +222,13 @@ def test_a_clear_when_a_file_has_become_something_else(here: Pipe, policy: str, 
     here.read(ref)
 
     assert (here.commit(ref).excluded, here.values()) == (1, ["a"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-32-le", "cp037"])
+def test_the_line_of_a_bad_record_is_that_of_its_encoding(here: Pipe, encoding: str) -> None:
+    """CR and LF are code units: neither bytes of other characters nor the two of CRLF count as lines of their own."""
+    wide = "1,\u010a\u0d0a" if encoding.startswith("utf") else "1,a"
+    here.record_format = Csv(schema="id long, msg string", encoding=encoding)
+    here.put({"a.csv": f"{wide}\r\n2,b\r3,c\nx,d\r\n".encode(encoding)})
+
+    _fails(here, RecordError, r"csv record at byte \d+ of \S+ block 0 bytes \S+ \d+\), line 4: column 'id'")
