@@ -147,7 +147,9 @@ def _require_item(
     msg = (
         f"feed {window.feed}: the list over which this task is mapped has changed, since window {window.key!r} is that"
         f" of another item: {file}read into {before}; list the items in their earlier order, new ones last, and clear"
-        " the run again. Name the windows of new runs by their items, as window='{{ run_id }}/{{ task.source.uris }}'"
+        " the run again. Name the windows of new runs by their items, as window='{{ run_id }}/{{ task.source.uris }}'."
+        f" If only the item's output has moved, `blockread windows rebuild {window.id}` reads the window again, for the"
+        " earlier place"
     )
     raise OptionsError(msg)
 
