@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from adbc_driver_manager import Error
 from adbc_driver_postgresql import dbapi
+
+# Parameters of libpq, as for a ledger: a server that is gone without a word is noticed after two minutes, while the
+# system itself would wait for a quarter of an hour, or for two hours.
+_SETTINGS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 15,
+    "keepalives_count": 6,
+    "tcp_user_timeout": 120_000,
+}
+_URL = re.compile(r"(?P<place>\w+://([^@/]*@)?[^?]*)\??(?P<query>.*)")  # as libpq finds the end of a password
 
 
 class Connections:
@@ -18,7 +30,7 @@ class Connections:
     """
 
     def __init__(self, url: str) -> None:
-        self._url = url
+        self._url = _with_settings(url)
         self._kept: list[dbapi.Connection] = []  # one at most
         weakref.finalize(self, _close, self._kept)
 
@@ -53,6 +65,17 @@ class Connections:
             else:
                 return connection
         return dbapi.connect(self._url)
+
+
+def _with_settings(url: str) -> str:
+    """Return the URL of a database with this package's parameters, except for those that it has."""
+    parts = _URL.fullmatch(url)
+    if parts is None:  # the user's own database
+        return url
+    parameters = list(filter(None, parts["query"].split("&")))
+    given = {parameter.partition("=")[0] for parameter in parameters}
+    parameters += [f"{name}={value}" for name, value in _SETTINGS.items() if name not in given]
+    return f"{parts['place']}?{'&'.join(parameters)}"
 
 
 def _close(connections: list[dbapi.Connection]) -> None:

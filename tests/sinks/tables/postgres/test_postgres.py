@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import psycopg
 import pyarrow as pa
@@ -14,6 +14,7 @@ from airflow_provider_blockread.errors import FunctionError, OptionsError, Proof
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Change
 from airflow_provider_blockread.sinks.registry import make_sink
+from airflow_provider_blockread.sinks.tables.postgres import connections
 from airflow_provider_blockread.sinks.tables.rows import RowTable
 from tests.postgres import own_postgres
 from tests.sinks.kinds import STORES, Bench, racing
@@ -265,3 +266,34 @@ def test_a_database_that_is_down(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "run").symlink_to(socket)
     asked.apply(steps, bench.marker, lambda: None)
     assert bench.values() == ["a", "a"]
+
+
+@pytest.mark.parametrize(
+    ("url", "base", "own"),
+    [
+        ("postgresql://me:a?b@host/db", "postgresql://me:a?b@host/db?", []),
+        (
+            "postgres://host/db?user=me@org&connect_timeout=7",
+            "postgres://host/db?",
+            ["user=me@org", "connect_timeout=7"],
+        ),
+        ("", "", []),
+    ],
+)
+def test_a_server_that_is_gone_without_a_word(
+    url: str, base: str, own: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its silence ends a connection after two minutes, not after two hours; parameters of the URL take precedence."""
+    opened: list[str] = []
+
+    def refuse(address: str) -> NoReturn:
+        opened.append(address)
+        raise ConnectionError
+
+    monkeypatch.setattr(connections.dbapi, "connect", refuse)
+    with pytest.raises(ConnectionError), connections.Connections(url).transaction():
+        pass
+    ours = {"tcp_user_timeout=120000", "keepalives_idle=30", "keepalives_interval=15", "keepalives_count=6"}
+    timeout = [] if own else ["connect_timeout=10"]
+    expected = {*own, *timeout, *ours} if url else {""}
+    assert (opened[0].startswith(base), set(opened[0].removeprefix(base).split("&"))) == (True, expected)
