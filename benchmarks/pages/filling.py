@@ -21,7 +21,9 @@ WAITING = 50_000  # files
 _FEEDS = 20  # the first has half of the windows
 _GROUPS = 4
 _SLOT_NS = 1800 * 10**9  # from one window to the next
-_OPTIONS = '{{"record_format": {{"kind": "lines"}}, "sink": {{"kind": "parquet", "uri": "{lake}"}}}}'
+_OPTIONS = (
+    '{{"kind": "generation", "record_format": {{"kind": "lines"}}, "sink": {{"kind": "parquet", "uri": "{lake}"}}}}'
+)
 _LINE = b"2026-11-22 14:00:03 GET /item/4711 200\n"
 
 #: One window an hour in the first feed, and as many in all others; of the newest, some failed and one is being read.
