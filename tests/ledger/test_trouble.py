@@ -104,7 +104,7 @@ def test_a_reader_does_not_lock_out_the_writers(tmp_path: Path) -> None:
 def test_a_name_that_is_too_long_for_its_log(tmp_path: Path) -> None:
     """It is a ledger that cannot be opened, whatever the system says about the names of its log."""
     ledger = Ledger(f"sqlite:///{tmp_path / ('n' * 253)}")
-    with pytest.raises(LedgerUnavailableError, match="let the account that runs this open it"):
+    with closing(ledger), pytest.raises(LedgerUnavailableError, match="let the account that runs this open it"):
         ledger.upgrade()
 
 
