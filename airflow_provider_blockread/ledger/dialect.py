@@ -31,20 +31,12 @@ from sqlalchemy.sql.dml import Insert
 
 from airflow_provider_blockread.ledger.address import prepare_file
 from airflow_provider_blockread.ledger.schema.columns import Digest, short_text
+from airflow_provider_blockread.libpq import PARAMETERS
 
 _BUSY_TIMEOUT_S = 60
 _POLL_MS = 8  # SQLite then polls after 1, 2 and 5 ms
 _LONG_S = 0.05  # length of a transaction that kept others waiting
 _TURN_S = 0.01  # that others need to get their turn
-# Parameters of libpq, unless the URL has others. A server that is gone without a word is noticed after two minutes,
-# when others take over this process's work; the system itself would wait for a quarter of an hour, or for two hours.
-_SERVER_SETTINGS = {
-    "connect_timeout": 10,
-    "keepalives_idle": 30,
-    "keepalives_interval": 15,
-    "keepalives_count": 6,
-    "tcp_user_timeout": 120_000,
-}
 _SQLITE_SETTINGS = (
     f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_S * 1000}",
     "PRAGMA foreign_keys = ON",
@@ -73,7 +65,7 @@ def prepare_engine(url: URL, file: Path | None, arguments: Mapping[str, object])
         event.listen(engine, "connect", _configure_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    settings = {name: value for name, value in _SERVER_SETTINGS.items() if name not in url.query}
+    settings = {name: value for name, value in PARAMETERS.items() if name not in url.query}
     engine = create_engine(
         url,
         isolation_level="READ COMMITTED",

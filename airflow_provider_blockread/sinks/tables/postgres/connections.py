@@ -10,15 +10,8 @@ from contextlib import contextmanager
 from adbc_driver_manager import Error
 from adbc_driver_postgresql import dbapi
 
-# Parameters of libpq, as for a ledger: a server that is gone without a word is noticed after two minutes, while the
-# system itself would wait for a quarter of an hour, or for two hours.
-_SETTINGS = {
-    "connect_timeout": 10,
-    "keepalives_idle": 30,
-    "keepalives_interval": 15,
-    "keepalives_count": 6,
-    "tcp_user_timeout": 120_000,
-}
+from airflow_provider_blockread.libpq import PARAMETERS
+
 _URL = re.compile(r"(?P<place>\w+://([^@/]*@)?[^?]*)\??(?P<query>.*)")  # as libpq finds the end of a password
 
 
@@ -74,7 +67,7 @@ def _with_settings(url: str) -> str:
         return url
     parameters = list(filter(None, parts["query"].split("&")))
     given = {parameter.partition("=")[0] for parameter in parameters}
-    parameters += [f"{name}={value}" for name, value in _SETTINGS.items() if name not in given]
+    parameters += [f"{name}={value}" for name, value in PARAMETERS.items() if name not in given]
     return f"{parts['place']}?{'&'.join(parameters)}"
 
 
