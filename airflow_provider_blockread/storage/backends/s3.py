@@ -19,6 +19,7 @@ from urllib.parse import unquote_plus
 from xml.etree import ElementTree as ET
 
 from botocore.exceptions import ClientError
+from fsspec.asyn import sync
 from fsspec.spec import AbstractFileSystem
 
 from airflow_provider_blockread.storage.backends.shared.identity import unquoted
@@ -90,6 +91,26 @@ class S3Store(ObjectStore):
     def pages(self, path: str) -> Pages:
         """Return the listings below a path."""
         return S3Pages(self, path)
+
+    def remove_folder(self, path: str) -> None:
+        """Delete all objects below a folder; s3fs would not say which of them the store keeps, and expands globs."""
+        try:
+            sync(self.system.loop, self._delete_below, path)
+        finally:
+            self.system.invalidate_cache()
+
+    async def _delete_below(self, path: str) -> None:
+        bucket, key, _ = self.system.split_path(path)
+        call, token = self.system._call_s3, {}  # noqa: SLF001 - no other way
+        while True:
+            page = await call("list_objects_v2", Bucket=bucket, Prefix=f"{key}/", **token)
+            if found := [{"Key": item["Key"]} for item in page.get("Contents", ())]:
+                answer = await call("delete_objects", Bucket=bucket, Delete={"Objects": found, "Quiet": True})
+                if kept := answer.get("Errors"):
+                    raise ClientError({"Error": kept[0]}, "DeleteObjects")
+            if not page.get("IsTruncated"):
+                return
+            token = {"ContinuationToken": page["NextContinuationToken"]}
 
     async def delete_object(self, path: str, etag: str) -> None:
         """Delete an object on the condition that it has this ETag."""

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+import pytest
+
+from airflow_provider_blockread.errors import BlockReadError, SourceError, TransientError
 from airflow_provider_blockread.options import FileSource, ParquetSink
 from airflow_provider_blockread.steps import PlanRequest
 from airflow_provider_blockread.steps.upkeep.pruning import PruneRequest, propose_pruning, prune
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.ranges import REQUESTS
+from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe, ReadHere
 from tests.servers.proxies import Slow, running
 from tests.servers.store import Store
+from tests.servers.web_folder import serving
 
 _DAY = 86_400.0
+_LISTED = (
+    "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>work/a</Key><Size>1</Size></Contents>"
+    "<Contents><Key>work/b</Key><Size>1</Size></Contents></ListBucketResult>"
+)
+_KEPT = "<DeleteResult><Error><Key>work/b</Key><Code>{code}</Code><Message>no</Message></Error></DeleteResult>"
 
 
 @dataclass
@@ -57,3 +68,48 @@ def test_leftovers_of_many_groups_are_removed_at_once(tmp_path: Path, moto: Stor
         assert prune(pipe.env, everything).windows == 1
         assert (left("receipts.parquet"), left("out/*.parquet")) == (0, 12)
         pipe.close()
+
+
+class _Keeps(BaseHTTPRequestHandler):
+    """Lists two objects, and deletes only the first, which it reports in an answer with the status 200."""
+
+    code = ""
+
+    def do_GET(self) -> None:
+        """List."""
+        self._answer(_LISTED)
+
+    def do_POST(self) -> None:
+        """Delete."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(_KEPT.format(code=self.code))
+
+    def _answer(self, body: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+@pytest.mark.parametrize(("code", "kind"), [("AccessDenied", SourceError), ("InternalError", TransientError)])
+def test_objects_that_are_not_deleted_are_an_error(code: str, kind: type[BlockReadError]) -> None:
+    """S3 deletes many objects in one request, whose answer is an error only inside; the folder is pruned later."""
+    for address in serving(type("Such", (_Keeps,), {"code": code})):
+        options = {"key": "K", "secret": "S", "endpoint_url": address, "client_kwargs": {"region_name": "us-east-1"}}
+        with pytest.raises(kind, match=code):
+            Stores({"s3://b": options}).remove_folder("s3://b/work")
+
+
+def test_a_folder_whose_name_looks_like_a_glob_is_removed_alone(moto: Store) -> None:
+    """Its characters stand for themselves."""
+    root = moto.new_root()
+    stores = moto.stores(root)
+    for name in ("a[1]", "a1", "b*", "bc", "c?", "cd"):
+        stores.write_bytes_atomic(f"{root}/{name}/x y", b"x")
+    for name in ("a[1]", "b*", "c?", "none"):
+        stores.remove_folder(f"{root}/{name}")
+
+    assert sorted(stores.list_folders(root)) == [f"{root}/a1", f"{root}/bc", f"{root}/cd"]
