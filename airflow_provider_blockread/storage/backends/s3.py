@@ -101,7 +101,8 @@ class S3Store(ObjectStore):
 
     async def _delete_below(self, path: str) -> None:
         bucket, key, _ = self.system.split_path(path)
-        call, token = self.system._call_s3, {}  # noqa: SLF001 - no other way
+        call = self.system._call_s3  # noqa: SLF001 - no other way
+        token: dict[str, str] = {}
         while True:
             page = await call("list_objects_v2", Bucket=bucket, Prefix=f"{key}/", **token)
             if found := [{"Key": item["Key"]} for item in page.get("Contents", ())]:
