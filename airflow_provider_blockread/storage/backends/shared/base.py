@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from glob import has_magic
 from typing import BinaryIO, cast
 
 from fsspec.spec import AbstractFileSystem
@@ -184,7 +185,7 @@ class FsspecStore(Store):
         for _ in range(_ROUNDS):
             self.system.invalidate_cache()
             try:
-                self.system.rm(path, recursive=True)
+                self._remove_all(path)
             except FileNotFoundError:
                 if self.system.exists(path):  # another process is deleting in it, and may not finish
                     continue
@@ -192,6 +193,15 @@ class FsspecStore(Store):
                 self.system.invalidate_cache()
             return
         raise FileNotFoundError(path)
+
+    def _remove_all(self, path: str) -> None:
+        """Delete a folder, one by one what is in it where fsspec would take the name for a glob, and delete others."""
+        if self.renames or not has_magic(path):
+            self.system.rm(path, recursive=True)
+            return
+        found: dict[str, dict[str, object]] = self.system.find(path, withdirs=self.has_folders, detail=True)
+        for place, info in sorted(found.items(), reverse=True):
+            (self.system.rmdir if info["type"] == "directory" else self.system.rm_file)(place)
 
     def entries(self, path: str) -> list[dict[str, object]]:
         """Return what the store says about each entry of a folder, ordered by name."""
