@@ -53,7 +53,9 @@ def test_a_token_that_cannot_be_renewed_now_is_asked_for_again(message: str, kin
     assert type(as_error("gs://bucket/key", caught.value)) is kind
 
 
-@pytest.mark.parametrize(("code", "status"), [("ConditionalRequestConflict", 409), ("BadDigest", 400)])
+@pytest.mark.parametrize(
+    ("code", "status"), [("ConditionalRequestConflict", 409), ("BadDigest", 400), ("PendingCopyOperation", 409)]
+)
 def test_a_race_or_a_damaged_body_is_no_refusal(code: str, status: int) -> None:
     """Another request for the same object was faster, or bytes were lost on the way: the next one may succeed."""
     answer = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}

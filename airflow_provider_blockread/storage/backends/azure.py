@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from operator import itemgetter
 from typing import Any, cast
@@ -21,6 +22,7 @@ from airflow_provider_blockread.storage.backends.shared.objects import (
 )
 from airflow_provider_blockread.storage.backends.shared.pages import Entry, Page, Pages
 
+_LOOKS_S = 1.0  # between two looks at a copy
 _TABLE_OPTIONS = {
     "account_name": "azure_storage_account_name",
     "account_key": "azure_storage_account_key",
@@ -70,6 +72,23 @@ class AzureStore(ObjectStore):
             answer = await client.download_blob(**asked)
             require_version(path, unquoted(answer.properties.etag or ""), etag)
             return cast("bytes", await answer.readall())
+
+    def move(self, source: str, target: str) -> None:
+        """Copy a blob, and wait until it is complete: the service may queue a copy, whose target is empty till then."""
+        sync(self.system.loop, self._copy, source, target)
+        self.system.invalidate_cache()
+
+    place = move
+
+    async def _copy(self, source: str, target: str) -> None:
+        async with self._blob(source) as found, self._blob(target) as made:
+            status = (await made.start_copy_from_url(found.url))["copy_status"]
+            while status == "pending":
+                await asyncio.sleep(_LOOKS_S)
+                status = (await made.get_blob_properties()).copy.status
+        if status != "success":
+            msg = f"the copy is {status}"
+            raise OSError(0, msg)
 
     def tag(self, path: str, tags: Mapping[str, str]) -> None:
         """Add tags to a blob, and keep its other tags."""

@@ -39,7 +39,7 @@ _CODES: dict[Kind, frozenset[str]] = {
     ),
     "failed": _words(
         "RequestTimeout RequestExpired InternalError OperationTimedOut OperationAborted ConditionalRequestConflict"
-        " BadDigest XAmzContentSHA256Mismatch"
+        " BadDigest XAmzContentSHA256Mismatch PendingCopyOperation"
     ),
 }
 _TYPES: dict[Kind, frozenset[str]] = {
