@@ -8,6 +8,9 @@ from collections.abc import Callable
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from airflow_provider_blockread.errors import OptionsError
+
+_OLDEST = 23  # version of pyarrow that refuses times which nanoseconds do not hold; earlier ones read others instead
 _ZONE = r"[T ].*(Z|[+-]\d\d(:?\d\d)?)$"
 _EXCESS_DIGITS = {  # digits beyond a unit, after those that are kept
     "s": r"([T ]\d\d:\d\d:\d\d)\.\d+",
@@ -15,6 +18,23 @@ _EXCESS_DIGITS = {  # digits beyond a unit, after those that are kept
     "us": r"(\.\d{6})\d+",
     "ns": r"(\.\d{9})\d+",
 }
+
+
+def check_times(schema: pa.Schema) -> None:
+    """Refuse columns of nanoseconds where pyarrow, which on executors may be any version, reads some of them wrongly.
+
+    Raises:
+        OptionsError: naming the column.
+    """
+    if int(pa.__version__.partition(".")[0]) >= _OLDEST:
+        return
+    for field in schema:
+        if "timestamp[ns" in str(field.type):
+            msg = (
+                f"column {field.name!r} of nanoseconds needs pyarrow {_OLDEST} or newer, and here is {pa.__version__},"
+                " which takes years beyond 2262 for others; install a newer one on all workers, or choose timestamp[us]"
+            )
+            raise OptionsError(msg)
 
 
 def times(texts: pa.StringArray, kind: pa.DataType) -> pa.Array:

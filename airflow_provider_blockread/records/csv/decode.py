@@ -19,7 +19,7 @@ import pyarrow as pa
 from airflow_provider_blockread.errors import OptionsError, RecordError
 from airflow_provider_blockread.options import Csv
 from airflow_provider_blockread.records.columns.schema import parse_schema, quoted_name
-from airflow_provider_blockread.records.columns.times import parsed_as
+from airflow_provider_blockread.records.columns.times import check_times, parsed_as
 from airflow_provider_blockread.records.columns.values import typed
 from airflow_provider_blockread.records.csv.fields import dialect_of, names_by_place
 from airflow_provider_blockread.records.csv.rescue import RescuingCsvDecoder
@@ -59,6 +59,7 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder | Rescui
         raise OptionsError(msg)
     schema = parse_schema(option.schema)
     _check_types(schema)
+    check_times(schema)
     names = tuple(schema.names) if header is None else _names(option, header, schema)
 
     def make(schema: pa.Schema, names: Sequence[str]) -> CsvDecoder:

@@ -12,7 +12,7 @@ import pyarrow.json
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.records.columns.schema import parse_schema
-from airflow_provider_blockread.records.columns.times import quick_times, times, times_reader
+from airflow_provider_blockread.records.columns.times import check_times, quick_times, times, times_reader
 from airflow_provider_blockread.records.columns.usual import usual_times
 from airflow_provider_blockread.records.columns.values import many_failures, require_utf8
 from airflow_provider_blockread.records.model import Offsets
@@ -38,9 +38,10 @@ class JsonParser:
         """Take a schema as text.
 
         Raises:
-            OptionsError: when the schema is malformed, or has a type that JSON cannot be read as.
+            OptionsError: when the schema is malformed, or has a type that JSON cannot be read as, here or at all.
         """
         self.schema = parse_schema(schema)
+        check_times(self.schema)
         try:
             self.read_as = pa.schema([pa.field(f.name, _read_as(f.type)) for f in self.schema])  # times as text
             self._options, self._strict_options = (

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.records import make_format
 from airflow_provider_blockread.records.columns.schema import parse_schema, schema_text
+from airflow_provider_blockread.records.json.parse import JsonParser
 
 flat = st.sampled_from(
     [
@@ -135,3 +140,16 @@ def test_the_error_names_the_column(text: str, said: str) -> None:
         parse_schema(text)
 
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("made", [JsonParser, lambda schema: make_format(Csv(schema=schema)).decoder()])
+def test_nanoseconds_need_a_pyarrow_that_refuses_other_times(
+    monkeypatch: pytest.MonkeyPatch, made: Callable[[str], object]
+) -> None:
+    """Earlier ones read 2262-04-12 as a day in 1677; a newer one, or microseconds, can be used."""
+    with monkeypatch.context() as older:
+        older.setattr(pa, "__version__", "22.0.0")
+        with pytest.raises(OptionsError, match=r"'at' of nanoseconds needs pyarrow 23 .* here is 22\.0\.0"):
+            made("at timestamp[ns]")
+        made("at timestamp[us]")
+    made("at timestamp[ns]")

@@ -51,6 +51,11 @@ RECORDS_SIDE: list[Entry] = [
         f"{RECORDS}::test_a_run_goes_on_with_the_option_that_the_message_names",
     ),
     Remedy(
+        "records/columns/times.py",
+        "install a newer one on all workers",
+        "tests/records/columns/test_schema.py::test_nanoseconds_need_a_pyarrow_that_refuses_other_times",
+    ),
+    Remedy(
         "records/csv/infer.py",
         "the headers of the files differ",
         f"{LIMITS}::test_files_with_unlike_headers_are_read_by_name_or_without_one_of_them",
