@@ -23,7 +23,7 @@ class Connections:
     """
 
     def __init__(self, url: str) -> None:
-        self._url = _with_settings(url)
+        self._url = _with_parameters(url)
         self._kept: list[dbapi.Connection] = []  # one at most
         weakref.finalize(self, _close, self._kept)
 
@@ -60,7 +60,7 @@ class Connections:
         return dbapi.connect(self._url)
 
 
-def _with_settings(url: str) -> str:
+def _with_parameters(url: str) -> str:
     """Return the URL of a database with this package's parameters, except for those that it has."""
     parts = _URL.fullmatch(url)
     if parts is None:  # the user's own database
