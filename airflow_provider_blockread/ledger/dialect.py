@@ -31,7 +31,7 @@ from sqlalchemy.sql.dml import Insert
 
 from airflow_provider_blockread.ledger.address import prepare_file
 from airflow_provider_blockread.ledger.schema.columns import Digest, short_text
-from airflow_provider_blockread.libpq import PARAMETERS
+from airflow_provider_blockread.libpq import ENCODING, PARAMETERS
 
 _BUSY_TIMEOUT_S = 60
 _POLL_MS = 8  # SQLite then polls after 1, 2 and 5 ms
@@ -71,7 +71,7 @@ def prepare_engine(url: URL, file: Path | None, arguments: Mapping[str, object])
         isolation_level="READ COMMITTED",
         pool_pre_ping=True,
         max_overflow=-1,
-        connect_args={**settings, **arguments},
+        connect_args={**settings, **arguments, **ENCODING},
     )
     event.listen(engine, "connect", _configure_postgres)
     return engine

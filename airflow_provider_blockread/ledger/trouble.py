@@ -42,6 +42,8 @@ _REMEDIES = {
     r"^53300|too many (clients|connections)|connection slots": "run fewer tasks at once, or raise its max_connections",
     r"^54000": "a path, or the name of a feed or a window, is longer than its indexes hold, about 2,700 bytes; shorten"
     " it, or exclude the file by a pattern",
+    r"^22P05": "the encoding of its database lacks a character of a name: copy the ledger (`blockread db copy`) into a"
+    " database that is created with ENCODING 'UTF8', and use that one",
     r"^(55P03|40P01)": "other sessions held its locks for too long; wait until they end (pg_stat_activity), then retry",
     # The words differ by the server's language.
     r"^57014": "a statement took longer than its user may, or an administrator ended it; let the user take longer"
@@ -49,10 +51,10 @@ _REMEDIES = {
 }
 #: Problems that persist until a person acts.
 _LASTING = re.compile(
-    "is not a database|is malformed|malformed database|prepared statement|already exists|exceeds btree"
+    "is not a database|is malformed|malformed database|prepared statement|already exists|exceeds btree|no equivalent"
 )
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
-OF_THE_SERVER = frozenset({"25006", "3F000", "42501", "42710", "42P05", "42P07"})
+OF_THE_SERVER = frozenset({"22P05", "25006", "3F000", "42501", "42710", "42P05", "42P07"})
 
 _NO_TABLE = ("no such table", "no such column")  # SQLite's words
 _NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column

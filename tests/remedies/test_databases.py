@@ -14,8 +14,9 @@ from sqlalchemy import create_engine, text
 
 from airflow_provider_blockread.errors import BlockReadError, LedgerSchemaError
 from airflow_provider_blockread.ledger import dialect, trouble
-from airflow_provider_blockread.ledger.feeds import open_feed
+from airflow_provider_blockread.ledger.feeds import open_feed, require_feed
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.upkeep.copying import copy_ledger
 from tests.postgres import new_schema
 
 _NUMBERS = count()
@@ -238,6 +239,24 @@ def test_a_name_that_is_too_long(server: str) -> None:
 
 
 @pytest.mark.postgres
+def test_a_database_of_another_encoding(server: str) -> None:
+    """What it can hold is the same text for all clients; for other names, the copy in a database of UTF-8 is used."""
+    made = "TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C' ENCODING"
+    narrow, wide = (server.replace("/postgres?", f"/{name}?") for name in ("narrow", "wide"))
+    _execute(server, f"CREATE DATABASE narrow {made} 'LATIN1'; CREATE DATABASE wide {made} 'UTF8'", "")
+    with closing(Ledger(narrow)) as ledger, closing(Ledger(wide)) as copy:
+        ledger.upgrade()
+        open_feed(ledger, "caf\xe9")
+        with pytest.raises(LedgerSchemaError) as refused:
+            open_feed(ledger, "\u732b")
+        assert _sign(str(refused.value)) == "^22P05"
+
+        copy_ledger(ledger, copy)
+        open_feed(copy, "\u732b")
+        assert require_feed(copy, "caf\xe9") == 1
+
+
+@pytest.mark.postgres
 def test_a_server_that_cannot_be_reached(server: str, tmp_path: Path) -> None:
     """The advice for all else: once it is up and reachable, the retry works."""
     url = new_schema(server, "nowhere")
@@ -251,6 +270,7 @@ def test_every_complaint_is_caused_somewhere() -> None:
     caused = {"readonly database", "unable to open", "is not a database", "already exists", "is locked"}
     caused |= {
         "^54000",
+        "^22P05",
         "^(42P05|26000)",
         "is malformed|malformed database",
         "^(55P03|40P01)",

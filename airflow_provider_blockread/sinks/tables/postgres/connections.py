@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from adbc_driver_manager import Error
 from adbc_driver_postgresql import dbapi
 
-from airflow_provider_blockread.libpq import PARAMETERS
+from airflow_provider_blockread.libpq import ENCODING, PARAMETERS
 
 _URL = re.compile(r"(?P<place>\w+://([^@/]*@)?[^?]*)\??(?P<query>.*)")  # as libpq finds the end of a password
 
@@ -61,13 +61,14 @@ class Connections:
 
 
 def _with_parameters(url: str) -> str:
-    """Return the URL of a database with this package's parameters, except for those that it has."""
+    """Return the URL of a database with this package's parameters; of one that is given twice, the last one counts."""
     parts = _URL.fullmatch(url)
     if parts is None:  # the user's own database
         return url
     parameters = list(filter(None, parts["query"].split("&")))
     given = {parameter.partition("=")[0] for parameter in parameters}
     parameters += [f"{name}={value}" for name, value in PARAMETERS.items() if name not in given]
+    parameters += [f"{name}={value}" for name, value in ENCODING.items()]
     return f"{parts['place']}?{'&'.join(parameters)}"
 
 

@@ -294,6 +294,7 @@ def test_a_server_that_is_gone_without_a_word(
     with pytest.raises(ConnectionError), connections.Connections(url).transaction():
         pass
     ours = {"tcp_user_timeout=120000", "keepalives_idle=30", "keepalives_interval=15", "keepalives_count=6"}
+    ours.add("client_encoding=UTF8")
     timeout = [] if own else ["connect_timeout=10"]
     expected = {*own, *timeout, *ours} if url else {""}
     assert (opened[0].startswith(base), set(opened[0].removeprefix(base).split("&"))) == (True, expected)
