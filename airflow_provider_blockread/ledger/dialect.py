@@ -210,9 +210,12 @@ def _without_dashes(uuid: str) -> str:
 
 
 def _configure_postgres(connection: Any, _record: object) -> None:  # noqa: ANN401 - the driver's own
-    """Let psycopg return digests as text, rather than as objects that are converted to text later."""
+    """Let psycopg return digests as text, rather than as objects that are converted to text later, and read times."""
     text_oid = connection.adapters.types["text"].oid
     connection.adapters.register_loader("uuid", connection.adapters.get_loader(text_oid, _AS_TEXT))
+    if not connection.info.parameter_status("DateStyle").startswith("ISO"):  # as its role or database prefers
+        connection.execute("SET DateStyle TO ISO")
+        connection.commit()
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _record: object) -> None:

@@ -32,6 +32,7 @@ UNREACHED = {
     "commit:ledger.upkeep.retention.drop_stretches/1": _LEARNT,
     "statement:ledger.upkeep.retention.drop_stretches/2": _LEARNT,
     "statement:ledger.upkeep.retention.drop_stretches/3": _LEARNT,
+    "statement:ledger.dialect._configure_postgres/1": "a setting of a connection; nothing is stored",
     "statement:ledger.dialect._configure_sqlite/1": "settings of a connection; nothing is stored",
     "commit:ledger.windows.scans.fail_scan/1": _WHY,
     "statement:ledger.windows.scans.fail_scan/1": _WHY,
