@@ -106,6 +106,8 @@ class Splitting(Value):
         if self.target_minutes is None and self.min_readers > 1:
             msg = "splitting: min_readers limits what target_minutes chooses; set target_minutes, or leave both out"
             raise OptionsError(msg)
-        if self.target_minutes is not None and not 0 < self.target_minutes < inf:
+        if self.target_minutes is None:
+            return
+        if not isinstance(self.target_minutes, (int, float)) or not 0 < self.target_minutes < inf:
             msg = f"splitting: target_minutes must be a number above 0, not {self.target_minutes!r}"
             raise OptionsError(msg)

@@ -137,8 +137,12 @@ class SparkJob(Value):
             if not name.strip() or "=" in name:
                 msg = f"spark_job: environment names variables to inherit, such as 'CORP_*', not {name!r}"
                 raise OptionsError(msg)
-        if not 0 < self.heartbeat_s < self.stale_after_s:
-            msg = f"spark_job: heartbeat_s={self.heartbeat_s} must be between 0 and stale_after_s={self.stale_after_s}"
+        numbers = all(isinstance(seconds, (int, float)) for seconds in (self.heartbeat_s, self.stale_after_s))
+        if not numbers or not 0 < self.heartbeat_s < self.stale_after_s:
+            msg = (
+                f"spark_job: heartbeat_s={self.heartbeat_s!r} must be between 0 and stale_after_s="
+                f"{self.stale_after_s!r}"
+            )
             raise OptionsError(msg)
 
     @property

@@ -20,6 +20,7 @@ _HINTS: dict[type, dict[str, Any]] = {}  # of the fields of options, by class
 _WORDS: Mapping[object, str] = {
     bool: "True or False",
     str: "text",
+    bytes: "bytes",
     Sequence: "a list",
     Mapping: "a mapping",
     NoneType: "",

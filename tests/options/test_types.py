@@ -10,12 +10,16 @@ import pytest
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import (
     Csv,
+    Delimited,
+    Escaped,
     FileList,
     FileSource,
     GenerationOptions,
     ParquetSink,
     Selection,
     SparkJob,
+    Splitting,
+    TextSink,
     Value,
 )
 
@@ -25,6 +29,12 @@ from airflow_provider_blockread.options import (
     [
         (Csv, {"header": "false"}, "csv: header must be True or False, not 'false'"),
         (Csv, {"header": None}, "csv: header must be True or False, not None"),
+        (Csv, {"delimiter": 9}, "csv: delimiter must be text or bytes, not a value of type int"),
+        (Escaped, {"escape": None}, "escaped: escape must be text or bytes, not a value of type NoneType"),
+        (Delimited, {"delimiter": None}, "delimited: delimiter must be text or bytes, not a value of type NoneType"),
+        (TextSink, {"uri": "/out", "terminator": ["\n"]}, "terminator must be text or bytes, not a value of type list"),
+        (Splitting, {"target_minutes": "10"}, "target_minutes must be a number above 0, not '10'"),
+        (SparkJob, {"heartbeat_s": None}, "heartbeat_s=None must be between 0 and stale_after_s=120.0"),
         (FileSource, {"uris": "/in", "hidden": "no"}, "hidden must be True or False, not 'no'"),
         (FileSource, {"uris": Path("/in")}, "uris must be text or a list, not a value of type PosixPath"),
         (FileSource, {"uris": "/in", "exclude": None}, "exclude must be text or a list, not a value of type NoneType"),
