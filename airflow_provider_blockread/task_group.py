@@ -33,8 +33,9 @@ from airflow_provider_blockread.options.upstream import NO_LIST
 class BlockReadTaskGroup(TaskGroup):
     """Reads the new files of a source into a sink, each record exactly once: `plan`, (`scan`), `read`, `commit`.
 
-    All strings in options are templates. `commit` returns the publication's summary. If there is nothing to read,
-    `commit` and all tasks downstream are skipped (with `Policies(on_empty="succeed")` they run instead).
+    All strings in options are templates, and a task may return an option, as in `selection=choose()`. `commit` returns
+    the publication's summary. If there is nothing to read, `commit` and all tasks downstream are skipped (with
+    `Policies(on_empty="succeed")` they run instead).
 
     :param group_id: the group's name in the DAG, and in the default names of feed and window.
     :param source: where files land, and which to take.
@@ -99,8 +100,8 @@ class BlockReadTaskGroup(TaskGroup):
             ).expand(group=plan.output)
             commit = CommitWindowOperator(
                 task_id="commit",
-                on_empty=policies.on_empty,
-                outlets=[asset] if (asset := output_asset(sink)) else [],
+                on_empty=policies.on_empty if isinstance(policies, Policies) else policies,
+                outlets=[asset] if isinstance(sink, Sink) and (asset := output_asset(sink)) else [],
                 # The reads of an empty window are skipped: the success of the plan must then suffice.
                 trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
                 **planned,
@@ -127,7 +128,8 @@ def may_need_scan(record_format: FormatOption) -> bool:
     """Return whether, by the format's options, its blocks may depend on what comes before them.
 
     Whether a scan is needed is decided by the plan: without a file that spans groups the scan task has nothing to do.
+    A format that a task returns is not known yet.
     """
     if isinstance(record_format, Csv):
         return any(mark is not None for mark in (record_format.quote, record_format.escape, record_format.comment))
-    return isinstance(record_format, JsonArray | CustomFormat)
+    return isinstance(record_format, JsonArray | CustomFormat) or not isinstance(record_format, FormatOption)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.serde import allow_class
 
 from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError, OptionsError, printable
 from airflow_provider_blockread.operators.reports.observing import AirflowObserver
@@ -24,8 +25,8 @@ from airflow_provider_blockread.options import (
     Splitting,
     Value,
 )
-from airflow_provider_blockread.options.checks import one_of
-from airflow_provider_blockread.options.values import is_template
+from airflow_provider_blockread.options.checks import is_template, one_of
+from airflow_provider_blockread.options.values import all_kinds
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -56,6 +57,9 @@ KINDS: Mapping[str, type[Value]] = {
 """The kind of each option of an operator that is a value."""
 
 _SUMMARY_CHARS = 1000
+
+for _kind in all_kinds():
+    allow_class(_kind)  # a task may return an option, and Airflow makes no value of other classes from an XCom
 
 
 class OptionTemplates(BaseOperator):

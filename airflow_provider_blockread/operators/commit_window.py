@@ -26,11 +26,12 @@ class CommitWindowOperator(PublishingOperator):
     with nothing to read are skipped, and the commit then decides about tasks downstream.
 
     :param window: the plan's window: `plan.output["window"]`.
-    :param on_empty: if there is nothing to read or publish: `skip` this task, or let it `succeed`.
+    :param on_empty: if there is nothing to read or publish: `skip` this task, or let it `succeed`; or the
+        `Policies` that a task returns, which say so.
     :param spark: after `stale_after_s` without a heartbeat, another owner of the publication counts as dead.
     """
 
-    template_fields = (*PublishingOperator.template_fields, "window")
+    template_fields = (*PublishingOperator.template_fields, "window", "on_empty", "spark")
     ui_color = "#cfe8d5"
     operator_extra_links = (WindowLink(), OutputLink())
 
@@ -38,12 +39,13 @@ class CommitWindowOperator(PublishingOperator):
         self,
         *,
         window: Any,  # noqa: ANN401 - an XComArg until it is rendered
-        on_empty: Literal["skip", "succeed"] = "skip",
+        on_empty: Literal["skip", "succeed"] | Policies = "skip",
         spark: SparkJob = SparkJob(),
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
-        Policies(on_empty=on_empty)  # validates the word
+        if isinstance(on_empty, str):
+            Policies(on_empty=on_empty)  # validates the word
         require_kind(self.task_id, "spark", spark)
         self.window: Mapping[str, Any] = window
         self.on_empty = on_empty
@@ -56,4 +58,5 @@ class CommitWindowOperator(PublishingOperator):
         ref = window_ref(self.window)
         env = self.environment(ref.feed)
         step = partial(commit, env, ref, owner=owner_of(context), stale_after_s=self.spark.stale_after_s)
-        return self.publish(context, env, ref, step, self.on_empty)
+        on_empty = self.on_empty.on_empty if isinstance(self.on_empty, Policies) else self.on_empty
+        return self.publish(context, env, ref, step, on_empty)

@@ -88,7 +88,8 @@ class PlanOperator(StepOperator):
         self.lists_source = files is NO_LIST
         self.files = None if self.lists_source else files
         self.planned: dict[str, Any] = {}  # the window, once it has run, for its link
-        if selection.select == "interval" and self.has_dag():  # type: ignore[no-untyped-call]
+        is_known = isinstance(selection, Selection)  # otherwise a task returns it
+        if is_known and selection.select == "interval" and self.has_dag():  # type: ignore[no-untyped-call]
             require_intervals(self.dag, self.task_id)
 
     def credentials(self) -> Credentials:

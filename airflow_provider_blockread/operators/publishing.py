@@ -16,7 +16,7 @@ from airflow_provider_blockread.operators.base import StepOperator
 from airflow_provider_blockread.operators.reports.summaries import commit_summary, plan_summary
 from airflow_provider_blockread.operators.run_identity import run_identity
 from airflow_provider_blockread.options import PostgresSink, Sink
-from airflow_provider_blockread.options.values import is_template
+from airflow_provider_blockread.options.checks import is_template
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage

@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+from types import NoneType, UnionType
+from typing import Literal, get_args, get_origin
+
 from airflow_provider_blockread.errors import OptionsError
+
+
+def is_template(text: str) -> bool:
+    """Return whether a text is a Jinja template, whose value is known only when a task runs."""
+    return "{{" in text or "{%" in text
+
+
+def known_too_late(value: object, hint: object) -> str:
+    """Return what a value is, in words, if an option needs it before tasks run; else an empty string."""
+    if hasattr(value, "iter_references"):  # Airflow's
+        return "what a task returns"
+    accepted = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    no_text = all(one in (int, float, NoneType) or get_origin(one) is Literal for one in accepted)
+    return "a template" if no_text and isinstance(value, str) and is_template(value) else ""
 
 
 def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -8,10 +8,10 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import import_path, one_of
+from airflow_provider_blockread.options.checks import import_path, is_template, one_of
 from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
 from airflow_provider_blockread.options.parsing.query import problem_of
-from airflow_provider_blockread.options.values import Value, is_template
+from airflow_provider_blockread.options.values import Value
 
 #: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
 PLACE_COLUMNS = ("_file", "_block", "_offset")

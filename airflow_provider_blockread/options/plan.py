@@ -7,10 +7,10 @@ from math import inf
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import above_zero
+from airflow_provider_blockread.options.checks import above_zero, is_template
 from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import parse_duration, parse_time
-from airflow_provider_blockread.options.values import Value, is_template
+from airflow_provider_blockread.options.values import Value
 
 #: The value of `block_size` with which a size is chosen for each file.
 AUTO = "auto"

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import above_zero
+from airflow_provider_blockread.options.checks import above_zero, is_template
 from airflow_provider_blockread.options.formats import FormatOption, Lines, WholeFile
 from airflow_provider_blockread.options.functions import AsRead, FunctionOption
 from airflow_provider_blockread.options.sinks import FILE_COLUMNS, ArchiveSink, ColumnarSink, Sink
 from airflow_provider_blockread.options.source import Bounds
-from airflow_provider_blockread.options.values import Value, from_json, is_template
+from airflow_provider_blockread.options.values import Value, from_json
 
 #: The Airflow connection of Spark if none is named.
 DEFAULT_CONNECTION = "spark_default"

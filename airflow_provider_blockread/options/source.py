@@ -8,10 +8,10 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import above_zero, line_ends
+from airflow_provider_blockread.options.checks import above_zero, is_template, line_ends
 from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import TimePattern
-from airflow_provider_blockread.options.values import Value, is_template
+from airflow_provider_blockread.options.values import Value
 
 #: Placeholders for a file's name in the name of its done-marker: the whole name, or the part before its last dot.
 MARKER_PLACES = ("{name}", "{stem}")

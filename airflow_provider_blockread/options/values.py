@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.options.checks import is_template, known_too_late
 
 _KINDS: dict[str, type[Value]] = {}
 
@@ -25,6 +26,8 @@ _WORDS: Mapping[object, str] = {
     Mapping: "a mapping",
     NoneType: "",
 }
+
+_INSTEAD = "let a task return all of an operator's option, as a FileSource or a Selection, and pass on what it returns"
 
 V = TypeVar("V", bound="Value")
 
@@ -47,6 +50,9 @@ class Value:
         positional = [f.name for f in fields if f.init and not f.kw_only]
         hints = _hints(cls)
         for name, value in {**dict(zip(positional, values, strict=False)), **options}.items():
+            if what := known_too_late(value, hints.get(name)):
+                msg = f"{cls.kind}: {name} cannot be {what}; {_INSTEAD}"
+                raise OptionsError(msg)
             if name in hints and (wanted := _misfit(value, hints[name])):
                 is_word = hints[name] is bool or get_origin(hints[name]) is Literal
                 said = repr(value) if is_word else f"a value of type {type(value).__name__}"
@@ -65,6 +71,25 @@ class Value:
         """Return this value as JSON objects, arrays and scalars, for `from_json`."""
         return {"kind": self.kind} | {name: _encode(getattr(self, name)) for name in _public(type(self))}
 
+    @property
+    def serialize(self) -> Callable[[], dict[str, Any]]:
+        """What Airflow calls to write an XCom.
+
+        It is no method, since Airflow shows what methods of this name return among a task's rendered fields, and with
+        it values that are left out of the text of options.
+        """
+        return self.to_json
+
+    @staticmethod
+    def deserialize(data: Mapping[str, Any], version: int) -> Value:
+        """Return the value that Airflow has read from an XCom.
+
+        Raises:
+            OptionsError: as `from_json` does.
+        """
+        del version
+        return from_json(data)
+
     def resolve(self, render: Callable[[str], str]) -> Self:
         """Return a copy with every string rendered, as by Airflow's Jinja.
 
@@ -77,11 +102,6 @@ class Value:
             is_flag = isinstance(value, str) and hints[field.name] is bool
             rendered[field.name] = _truth(field.name, value) if is_flag else value
         return type(self)(**rendered)
-
-
-def is_template(text: str) -> bool:
-    """Return whether a text is a Jinja template, whose value is known only when a task runs."""
-    return "{{" in text or "{%" in text
 
 
 def _misfit(value: object, hint: object) -> str:
@@ -120,6 +140,11 @@ def _hints(cls: type[Value]) -> dict[str, Any]:
     if cls not in _HINTS:
         _HINTS[cls] = get_type_hints(cls)
     return _HINTS[cls]
+
+
+def all_kinds() -> Collection[type[Value]]:
+    """Return the classes of all options."""
+    return _KINDS.values()
 
 
 def choices_of(cls: type[Value], option: str) -> tuple[str, ...]:

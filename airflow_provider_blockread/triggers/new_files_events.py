@@ -12,7 +12,7 @@ from airflow.triggers.shared_stream import AdvanceItem, AdvanceOutcome, SharedSt
 from airflow_provider_blockread.blocks.ids import digest
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, printable
 from airflow_provider_blockread.options import FileSource, Selection, StorageEvents
-from airflow_provider_blockread.options.values import is_template
+from airflow_provider_blockread.options.checks import is_template
 from airflow_provider_blockread.triggers.helpers import ask
 from airflow_provider_blockread.triggers.own import OwnTrigger, access, fired
 from airflow_provider_blockread.triggers.watching import Marks, SourceWatch, Stored

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from typing import Any
 
@@ -120,6 +121,13 @@ values = st.one_of(
 def test_options_go_to_json_and_back(value: Value) -> None:
     """Through JSON text every option comes back as it was, its kind and nested values included."""
     assert from_json(json.loads(json.dumps(value.to_json()))) == value
+
+
+@given(value=values)
+def test_options_pass_from_task_to_task(value: Value) -> None:
+    """As Airflow writes and reads XComs; but of what it shows of a task, such as fields, they are no part."""
+    assert Value.deserialize(json.loads(json.dumps(value.serialize())), 0) == value
+    assert not callable(inspect.getattr_static(value, "serialize"))
 
 
 @given(value=values)

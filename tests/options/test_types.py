@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,17 @@ from airflow_provider_blockread.options import (
     FileList,
     FileSource,
     GenerationOptions,
+    Limits,
     ParquetSink,
+    Policies,
     Selection,
     SparkJob,
     Splitting,
     TextSink,
     Value,
 )
+
+TEMPLATE: Any = "{{ params.x }}"
 
 
 @pytest.mark.parametrize(
@@ -77,3 +82,29 @@ def test_what_is_true_or_false_may_be_a_template(text: str, *, value: bool) -> N
     assert Csv(header=template).resolve(lambda found: text if "{" in found else found).header is value
     with pytest.raises(OptionsError, match="option header='perhaps' must be true or false"):
         Csv(header=template).resolve(lambda found: "perhaps" if "{" in found else found)
+
+
+class Result:
+    """What Airflow's result of a task has, by which it is known."""
+
+    def iter_references(self) -> None:
+        """Yield the tasks."""
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (FileSource, "file_source: uris cannot be what a task returns"),
+        (lambda later: Limits(max_files=later), "limits: max_files cannot be what a task returns"),
+        (lambda later: Csv(header=later), "csv: header cannot be what a task returns"),
+        (lambda _: Limits(max_files=TEMPLATE), "limits: max_files cannot be a template"),
+        (lambda _: FileSource("/in", min_age=TEMPLATE), "file_source: min_age cannot be a template"),
+        (lambda _: Policies(on_bad_record=TEMPLATE), "policies: on_bad_record cannot be a template"),
+    ],
+)
+def test_what_is_known_only_when_tasks_run_is_refused_where_it_is_needed_before(
+    make: Callable[[Any], object], what: str
+) -> None:
+    """The message says what to do instead."""
+    with pytest.raises(OptionsError, match=f"{what}; let a task return all of an operator's option"):
+        make(Result())

@@ -9,9 +9,20 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from airflow.sdk import DAG
+from airflow.sdk import DAG, task
 
-from airflow_provider_blockread.options import ArrowFunction, FileSource, ParquetSink, Policies, SparkJob, Splitting
+from airflow_provider_blockread.options import (
+    ArrowFunction,
+    Csv,
+    FileSource,
+    Limits,
+    ParquetSink,
+    Policies,
+    Selection,
+    SparkJob,
+    Splitting,
+    Value,
+)
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.published import SPARK, SUCCESS, attempts, lines, values
 from tests.airflow.without_spark import install
@@ -135,3 +146,32 @@ def test_a_retry_reads_only_what_is_not_done(
     assert sorted(tries) == [1, 2]
     assert attempts(lake) == [f"{group:05}-e{tries[group]}" for group in (0, 1)]
     assert values(lake) == lines(a=20, b=20)
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_tasks_return_the_options_of_a_group(
+    runs: Any, dag_id: str, landing: Path, lake: Path, land: Callable[..., None]
+) -> None:
+    """Numbers and words that no template can give; what the DAG must know when it is parsed is as it would be."""
+    options: dict[str, Value] = {
+        "source": FileSource(str(landing)),
+        "sink": ParquetSink(str(lake)),
+        "record_format": Csv(schema="value string"),
+        "selection": Selection(limits=Limits(max_files=1)),
+        "splitting": Splitting(block_size=20, group_bytes=20),
+        "policies": Policies(on_empty="succeed"),
+        "spark": SPARK,
+    }
+
+    @task
+    def choose(name: str) -> Value:
+        return options[name]
+
+    with DAG(dag_id) as dag:
+        BlockReadTaskGroup("logs", **{name: choose.override(task_id=name)(name) for name in options})
+    land(a=10, b=10)
+    states = [runs.states(runs.start(dag)) for _ in range(3)]
+
+    assert values(lake) == lines(a=10, b=10)
+    assert [found["logs.scan"] for found in states[:2]] == ["success"] * 2
+    assert [found["logs.commit"] for found in states] == ["success"] * 3

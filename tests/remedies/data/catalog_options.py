@@ -25,6 +25,11 @@ OPTIONS_SIDE: list[Entry] = [
     ),
     Remedy("options/parsing/times.py", "time_zone", "tests/options/test_times.py::test_a_zone_that_is_none_is_refused"),
     Explained("options/source.py", "pattern must list", "all tests but one leave it out, or list one"),
+    Remedy(
+        "options/values.py",
+        "let a task return all",
+        "tests/airflow/runs/test_runs.py::test_tasks_return_the_options_of_a_group",
+    ),
     Remedy("options/values.py", "must be {}, not", f"{_PATHS}::test_an_option_that_is_no_list"),
     Explained(
         "blocks/group.py", "at least 1, but are", "Splitting refuses such numbers before, and nobody else makes limits."
