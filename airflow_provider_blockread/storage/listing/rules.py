@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.listing.markers import DoneMarker
 from airflow_provider_blockread.storage.listing.patterns import Patterns
 from airflow_provider_blockread.storage.listing.regexes import MARK
@@ -27,8 +29,9 @@ class NameRules:
         """Compile the patterns.
 
         Raises:
-            OptionsError: if a glob or a regular expression is malformed.
+            OptionsError: if a glob or a regular expression is malformed, or begins with a root.
         """
+        _require_relative(source)
         self._wanted = Patterns(source.patterns)
         self._excluded = Patterns(source.excludes) if source.excludes else None
         self._depth = source.depth
@@ -98,3 +101,24 @@ class NameRules:
         """Return whether a file in an entered folder is one to take, and not a marker."""
         name = relative.rpartition("/")[2]
         return not self._hides(name) and not self.marks(name) and self.wants(relative)
+
+
+def _require_relative(source: FileSource) -> None:
+    """Refuse patterns that begin with a root, as in other systems: they would match no file, or leave none out."""
+    roots = {uris.child(place, "") for root in source.roots for place in _spellings(root)}
+    for pattern in source.patterns + source.excludes:
+        mark = MARK if pattern.startswith(MARK) else ""
+        rest = next((pattern[len(mark + root) :] for root in roots if pattern.startswith(root, len(mark))), "")
+        if rest:
+            msg = (
+                f"{pattern!r} begins with a root of the source, but a pattern is matched against the path below it;"
+                f" write {mark + rest!r}"
+            )
+            raise OptionsError(msg)
+
+
+def _spellings(root: str) -> set[str]:
+    """Return how a pattern may name a root; not `/in`, below which there may be another folder `in`."""
+    uri = uris.canonical(root)
+    path = uris.local_path(uri) or ""
+    return {uri, root.rstrip("/") if "://" in root else uri, path if path.count("/") > 1 else uri}

@@ -45,6 +45,7 @@ STORAGE_SIDE: list[Entry] = [
     Remedy("storage/listing/globs.py", "*.csv or **/*.json", _FOUND),
     Remedy("storage/listing/globs.py", "from low to high", _FOUND),
     Remedy("storage/listing/globs.py", "globs here have no", _FOUND),
+    Remedy("storage/listing/rules.py", "begins with a root of the source", _FOUND),
     Remedy(
         "storage/listing/held_back.py",
         "use a done_marker",

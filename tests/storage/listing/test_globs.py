@@ -132,6 +132,30 @@ def test_what_only_other_globs_mean_is_refused(option: str, glob: str) -> None:
         NameRules(FileSource("/", **{option: glob}))
 
 
+@pytest.mark.parametrize("option", ["pattern", "exclude"])
+@pytest.mark.parametrize(
+    ("root", "pattern", "instead"),
+    [
+        ("/data/in/", "/data/in/*.csv", "*.csv"),
+        ("/data//in", "file:///data/in/tmp/**", "tmp/**"),
+        ("s3a://b/in", "s3a://b/in/*.csv", "*.csv"),
+        ("s3a://b/in", "s3://b/in/*.csv", "*.csv"),
+        (["/data/one", "/data/two"], r"re:/data/two/.*\.csv", r"re:.*\.csv"),
+    ],
+)
+def test_a_pattern_of_whole_paths_is_refused(option: str, root: str | list[str], pattern: str, instead: str) -> None:
+    """As other systems have it, it would take no file, or leave none out; the message says what to write."""
+    with pytest.raises(OptionsError, match=re.escape(f"write {instead!r}")):
+        NameRules(FileSource(root, **{option: [pattern]}))
+
+    assert NameRules(FileSource(root, **{option: ["/in/*.csv", instead]}))
+
+
+def test_a_folder_of_the_root_s_own_name_is_no_root() -> None:
+    """A leading slash binds a glob to the root, in which there may be such a folder."""
+    assert NameRules(FileSource("/in", pattern="/in/*.csv")).matches("in/a.csv")
+
+
 def test_a_brace_and_a_caret_in_a_name_are_taken_literally() -> None:
     """As they are where no other glob has a meaning for them, and a brace also in brackets."""
     rules = NameRules(FileSource("/", pattern=["{a}^*", "[{]a,b}"]))
