@@ -11,11 +11,13 @@ from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import exc, make_url
 from sqlalchemy.engine import URL
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from airflow_provider_blockread.errors import OptionsError
 
 _FORMS = "sqlite:////folder/file.db or postgresql://user@host/database"
 _THRESHOLD = "prepare_threshold"
+_FILE = "blockread_file"  # which file a connection has opened
 _SECRET = re.compile("passw|secret|scram_", re.IGNORECASE)  # in names of parameters, such as sslpassword
 # A password ends at the first @, so a second @ would make the rest of the password a part of the host.
 _SECOND_AT = re.compile(r"[^:/]*://[^:/]*:[^@]*@.*@", re.DOTALL)
@@ -87,19 +89,29 @@ def file_of(url: URL) -> Path | None:
     return Path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
 
 
-def is_missing(file: Path) -> bool:
-    """Return whether there is no such file; for a file that cannot be inspected, SQLite reports the reason."""
+def identity_of(file: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another one that is put in its place while it is open, or None if there is none.
+
+    For a file that cannot be inspected, SQLite reports the reason.
+    """
     try:
-        file.stat()
+        found = file.stat()
     except (FileNotFoundError, NotADirectoryError):
-        return True
+        return None
     except OSError:
-        return False
-    return False
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
-def prepare_file(url: URL, file: Path) -> None:
+def is_missing(file: Path) -> bool:
+    """Return whether there is no such file."""
+    return identity_of(file) is None
+
+
+def prepare_file(url: URL, file: Path, record: ConnectionPoolEntry) -> None:
     """Make the file of an embedded ledger if it is missing: one that SQLite makes, every user may read.
+
+    Which file it is, is remembered with the connection that opens it.
 
     Raises:
         OperationalError: when this account may only read it, and would create a log to which its writers may not write.
@@ -111,6 +123,13 @@ def prepare_file(url: URL, file: Path) -> None:
     if only_reads and not has_log and os.access(file.parent, os.W_OK):
         msg = "for this account it is a readonly database, and reading it would lock out those who may write"
         raise sqlite3.OperationalError(msg)
+    record.info[_FILE] = identity_of(file)
+
+
+def refuse_replaced(file: Path, record: ConnectionPoolEntry) -> None:
+    """Let the pool open new connections if another file, as a backup, is in the place: SQLite would use the old one."""
+    if record.info[_FILE] != identity_of(file):
+        raise exc.InvalidatePoolError
 
 
 def shown(url: URL) -> str:

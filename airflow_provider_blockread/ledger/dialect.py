@@ -29,7 +29,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.sql.dml import Insert
 
-from airflow_provider_blockread.ledger.address import prepare_file
+from airflow_provider_blockread.ledger.address import prepare_file, refuse_replaced
 from airflow_provider_blockread.ledger.schema.columns import Digest, short_text
 from airflow_provider_blockread.libpq import ENCODING, PARAMETERS
 
@@ -61,8 +61,9 @@ def prepare_engine(url: URL, file: Path | None, arguments: Mapping[str, object])
     """
     if file is not None:
         engine = create_engine(url, connect_args={"timeout": _BUSY_TIMEOUT_S}, max_overflow=-1)
-        event.listen(engine, "do_connect", lambda *_: prepare_file(url, file))
+        event.listen(engine, "do_connect", lambda _, record, *__: prepare_file(url, file, record))
         event.listen(engine, "connect", _configure_sqlite)
+        event.listen(engine, "checkout", lambda _, record, *__: refuse_replaced(file, record))
         event.listen(engine, "begin", _begin_sqlite)
         return engine
     settings = {name: value for name, value in PARAMETERS.items() if name not in url.query}
