@@ -9,14 +9,17 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
+from airflow_provider_blockread.ledger.windows.generations import list_groups
+from airflow_provider_blockread.ledger.windows.groups import complete_group, fail_group
 from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.pages.app import make_app
 from airflow_provider_blockread.pages.display.dumps import Passage, passage, text_of
+from airflow_provider_blockread.pages.display.paces import groups_strip, pace_of
 from airflow_provider_blockread.pages.display.strips import bars
 from airflow_provider_blockread.pages.display.words import begins
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger.clock import Clock
-from tests.ledger.make import open_window, publish
+from tests.ledger.make import claim, open_window, outcome, publish, ref
 from tests.pages.visitors import Person, site_of
 from tests.pipeline.make import Pipe, ReadHere
 
@@ -40,6 +43,24 @@ def test_windows_are_drawn_over_time(client: TestClient, env: Environment, clock
 
     assert [round(width / usual, 1) for width in widths] == [1, 1, 1, 1, 7, 0.4, 1]
     assert "No window was planned for 8 h" in chart
+
+
+def test_many_groups_are_drawn_as_few_pieces(env: Environment, clock: Clock) -> None:
+    """A page that is looked at while it moves stays small; each piece shows what is worst in it, and sums."""
+    window = open_window(env.ledger, groups=801)
+    for number in (1, 6, 7, 8):
+        complete_group(env.ledger, claim(env.ledger, ref(window, number)), outcome(ref(window, number)))
+    claim(env.ledger, ref(window, 4))
+    fail_group(env.ledger, claim(env.ledger, ref(window, 800)), "RecordError: bad")
+    paces = [pace_of(one, clock()) for one in list_groups(env.ledger, window.id, 1)]
+    pieces = [placed.one for placed in groups_strip(paces, "Groups", {4, 8, 800}).pieces]
+
+    assert len(pieces) == 267
+    assert [one.kind for one in pieces[:4]] == ["waiting", "reading", "done", "waiting"]
+    assert pieces[2].label == "groups 6 to 8: done, 6 of 6 blocks, 30 B, 15 records"
+    assert [one.href for one in pieces[:4]] == [None, "#group-4", "#group-8", None]
+    assert (pieces[-1].kind, pieces[-1].label[:28]) == ("failed", "groups 798 to 800: failed, 0")
+    assert [one.one.label[:8] for one in groups_strip(paces[:400], "Groups").pieces[:2]] == ["group 0:", "group 1:"]
 
 
 def test_a_block_says_where_it_begins() -> None:

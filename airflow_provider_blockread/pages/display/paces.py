@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +10,9 @@ from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.ledger.windows.progress import Progress, group_progress
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
-from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip, worst
+
+_DRAWN = 400  # segments of a strip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +31,6 @@ class Pace:
     def state(self) -> str:
         """The progress of the group in one word."""
         return self.progress.state
-
-    @property
-    def share(self) -> float:
-        """The share of its bytes that is read, from 0 to 1."""
-        return 1.0 if self.state == "done" else self.bytes / max(self.group.planned.bytes, 1)
 
     @property
     def left_s(self) -> float | None:
@@ -61,22 +58,30 @@ def pace_of(group: Group, now: datetime) -> Pace:
     )
 
 
-def groups_strip(paces: Iterable[Pace], name: str, listed: Collection[int] = ()) -> Strip:
-    """Return groups as a strip with widths by bytes; those that are `listed` link to their line on the page."""
-    return strip([_segment(one, listed) for one in paces], name)
+def groups_strip(paces: Sequence[Pace], name: str, listed: Collection[int] = ()) -> Strip:
+    """Return groups as a strip with widths by bytes; those that are `listed` link to their line on the page.
+
+    Of many groups, a segment shows several that follow each other, and links to the first of them that is listed.
+    """
+    each = -(-len(paces) // _DRAWN)
+    return strip([_segment(paces[start : start + each], listed) for start in range(0, len(paces), each)], name)
 
 
-def _segment(one: Pace, listed: Collection[int]) -> Segment:
-    number, planned = one.group.ref.group, one.group.planned
-    label = f"group {number}: {one.state}, {one.blocks:,} of {plural(planned.blocks, 'block')}"
-    label += f", {format_bytes(planned.bytes)}, {plural(one.records, 'record')}"
+def _segment(some: Sequence[Pace], listed: Collection[int]) -> Segment:
+    numbers = [one.group.ref.group for one in some]
+    state = worst(one.state for one in some)
+    blocks, records, bad = (sum(getattr(one, name) for one in some) for name in ("blocks", "records", "bad_records"))
+    planned, read = sum(one.group.planned.bytes for one in some), sum(one.bytes for one in some)
+    label = f"group {numbers[0]}" if len(some) == 1 else f"groups {numbers[0]} to {numbers[-1]}"
+    label += f": {state}, {blocks:,} of {plural(sum(one.group.planned.blocks for one in some), 'block')}"
+    label += f", {format_bytes(planned)}, {plural(records, 'record')}"
     return Segment(
-        kind=one.state,
-        label=f"{label}, {plural(one.bad_records, 'bad record')}" if one.bad_records else label,
-        weight=max(planned.bytes, 1),
-        href=f"#group-{number}" if number in listed else None,
-        full=min(one.share, 0.999) if one.state == "reading" else 1.0,
-        tick=one.bad_records > 0,
+        kind=state,
+        label=f"{label}, {plural(bad, 'bad record')}" if bad else label,
+        weight=max(planned, 1),
+        href=next((f"#group-{number}" for number in numbers if number in listed), None),
+        full=min(read / max(planned, 1), 0.999) if state == "reading" else 1.0,
+        tick=bad > 0,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_blockread.pages.display.words import GLYPHS
 
 _ROOMY_UP_TO = 80  # segments; more are too narrow for a shape, and for lines between them
 _LEAST = 0.004  # of the whole width, so that the smallest segment is visible
+_WORST = ("failed", "stalled", "reading", "waiting", "done")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,11 @@ class Strip:
     def is_dense(self) -> bool:
         """Whether its segments are too narrow for lines between them."""
         return len(self.pieces) > _ROOMY_UP_TO
+
+
+def worst(states: Iterable[str]) -> str:
+    """Return the state, of some groups or blocks, that needs attention most."""
+    return min(states, key=lambda word: _WORST.index(word) if word in _WORST else len(_WORST))
 
 
 def strip(segments: Sequence[Segment], name: str) -> Strip:

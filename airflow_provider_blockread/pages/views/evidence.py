@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -21,10 +21,10 @@ from airflow_provider_blockread.ledger.overview.window import Output
 from airflow_provider_blockread.ledger.overview.windows import WindowRow
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.progress import group_progress
+from airflow_provider_blockread.pages.display.strips import worst
 from airflow_provider_blockread.spark.tasks.quarantine import QUARANTINE_SCHEMA
 from airflow_provider_blockread.steps.model import Environment
 
-_WORST = ("failed", "stalled", "reading", "waiting", "done")
 _MOST_BYTES, _MOST_FILES = 64 * 2**20, 100  # of the quarantine that a page opens
 _BAD_COLUMNS = pa.schema(
     QUARANTINE_SCHEMA.field(name).with_nullable(False)  # noqa: FBT003 - takes no names
@@ -103,11 +103,6 @@ def file_states(env: Environment, row: WindowRow, generation: Generation) -> dic
     except BlockReadError:
         return {}
     return found
-
-
-def worst(states: Iterable[str]) -> str:
-    """Return the state, of some groups or blocks, that needs attention most."""
-    return min(states, key=lambda word: _WORST.index(word) if word in _WORST else len(_WORST))
 
 
 def bad_records(

@@ -20,7 +20,7 @@ from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.options.values import from_json
 from airflow_provider_blockread.pages.display.dumps import dump, passage
 from airflow_provider_blockread.pages.display.failures import failure_of
-from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip, worst
 from airflow_provider_blockread.pages.display.troubles import Trouble, block_of
 from airflow_provider_blockread.pages.display.words import whole
 from airflow_provider_blockread.pages.views.evidence import (
@@ -28,7 +28,6 @@ from airflow_provider_blockread.pages.views.evidence import (
     QuarantinedRecord,
     bad_records,
     file_blocks,
-    worst,
 )
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.records.format import codec_of

@@ -28,10 +28,10 @@ from airflow_provider_blockread.pages.display.failures import failure_of
 from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, next_actions
 from airflow_provider_blockread.pages.display.paces import Pace, groups_strip, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import MOVING, is_being_scanned, proof_of, stages_of
-from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip
+from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip, worst
 from airflow_provider_blockread.pages.display.troubles import Trouble
 from airflow_provider_blockread.pages.display.words import whole
-from airflow_provider_blockread.pages.views.evidence import bad_records, file_states, worst
+from airflow_provider_blockread.pages.views.evidence import bad_records, file_states
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.steps.plan.restoring import without_plan
 from airflow_provider_blockread.steps.upkeep.withdrawing import can_go_back
