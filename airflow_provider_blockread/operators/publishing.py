@@ -53,6 +53,8 @@ class PublishingOperator(StepOperator):
             sink_of,
         )
 
+        # Airflow makes events for the outlets of a task that succeeds, and OpenLineage names those of a skipped one.
+        outlets, self.outlets = self.outlets, []
         if ref.status == "skipped" or (ref.status == "empty" and on_empty == "skip"):
             self.sum_up(context, *plan_summary(ref))
             raise AirflowSkipException(ref.message)
@@ -64,9 +66,8 @@ class PublishingOperator(StepOperator):
             raise AirflowSkipException(published.message)
         run = run_identity(context)
         news = news_of(env, ref, published, run=str(run), clear_number=run.clear_number)
-        if news is None:
-            self.outlets = []  # Airflow makes an event for each outlet of a task that succeeds
-        else:
+        if news is not None:
+            self.outlets = outlets
             sink = sink_of(env, news)
             self._leave_out_moved(env, sink)
             self._lineage = self._lineage_of(env, news, sink)
@@ -119,14 +120,14 @@ class PublishingOperator(StepOperator):
             self.log.warning("OpenLineage gets no facts of this window: %s", error)
             return None
 
-    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any] | None:  # noqa: ANN401 - Airflow's
-        """Return the datasets that the window was read from and written to, or None if nothing was published."""
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Any, Any]:  # noqa: ANN401 - Airflow's
+        """Return the datasets that the window was read from and written to; none if nothing was published."""
         del task_instance
-        if self._lineage is None:
-            return None
-        from airflow_provider_blockread.operators.reports.lineage import facets_of  # noqa: PLC0415 - its provider is an extra
+        from airflow.providers.openlineage.extractors import OperatorLineage  # noqa: PLC0415 - an extra
 
-        return facets_of(*self._lineage)
+        from airflow_provider_blockread.operators.reports.lineage import facets_of  # noqa: PLC0415 - as above
+
+        return OperatorLineage() if self._lineage is None else facets_of(*self._lineage)
 
 
 def output_asset(sink: Sink) -> Asset | AssetAlias | None:

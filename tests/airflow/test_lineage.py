@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.providers.openlineage.extractors import OperatorLineage
 from airflow.sdk import DAG
 
 from airflow_provider_blockread.operators.commit_window import CommitWindowOperator
@@ -32,7 +33,7 @@ PUBLISHED = Published(window="ab12", key="2026-01-01", feed="logs", generation=1
 
 @pytest.fixture
 def extracted() -> Iterator[dict[str, dict[str, Any]]]:
-    """What the provider makes of each task that succeeds, as JSON, by the task's id."""
+    """What the provider makes of each task that succeeds or is skipped, as JSON, by the task's id."""
     from airflow.listeners import hookimpl
     from airflow.providers.openlineage.extractors.manager import ExtractorManager
     from airflow.sdk.listener import get_listener_manager
@@ -48,6 +49,8 @@ def extracted() -> Iterator[dict[str, dict[str, Any]]]:
                 task_instance,
             )
             seen[task_instance.task_id] = _as_json(found)
+
+        on_task_instance_skipped = on_task_instance_success
 
     seen: dict[str, dict[str, Any]] = {}
     listener = Listener()
@@ -112,6 +115,9 @@ def test_a_window_of_two_roots_into_a_delta_table(
     assert (written["rowCount"], written["fileCount"]) == (6, 2)
     assert written["size"] == sum(file.stat().st_size for file in (tmp_path / "lake").glob("*.parquet"))
 
+    assert runs.states(runs.start(dag))["logs.commit"] == "skipped"
+    assert [extracted["logs.commit"][name] for name in ("inputs", "outputs")] == [[], []]
+
 
 @pytest.mark.parametrize(
     ("sink", "place", "name"),
@@ -168,7 +174,7 @@ def test_names_of_places(place: str, name: tuple[str, str]) -> None:
 
 
 def test_a_commit_that_published_nothing() -> None:
-    """It names no datasets."""
+    """It names no datasets, and is no reason for a warning of OpenLineage, which expects an answer."""
     commit = CommitWindowOperator(task_id="commit", window={}, sink=TextSink("/lake"))
 
-    assert commit.get_openlineage_facets_on_complete(None) is None
+    assert commit.get_openlineage_facets_on_complete(None) == OperatorLineage()
