@@ -44,6 +44,17 @@ def above_zero(kind: str, name: str, value: object) -> None:
         raise OptionsError(msg)
 
 
+def zero_or_above(kind: str, name: str, value: object) -> None:
+    """Refuse a value that is not a whole number from 0 on.
+
+    Raises:
+        OptionsError: with the option's name.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        msg = f"{kind}: {name} must be a whole number, 0 or above, not {value!r}"
+        raise OptionsError(msg)
+
+
 def line_ends(kind: str, name: str, *uris: str) -> None:
     """Refuse URIs that end with a line end: they would name another place, where nothing is found.
 

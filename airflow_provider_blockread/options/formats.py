@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import import_path, one_of
+from airflow_provider_blockread.options.checks import import_path, one_of, zero_or_above
 from airflow_provider_blockread.options.parsing.encodings import UNIT_BYTES, encode_text, normal_encoding
 from airflow_provider_blockread.options.values import Value
 
@@ -51,12 +51,18 @@ class Lines(FormatOption):
     """One record per line, ended by LF, CR or CRLF (`newline="universal"`) or by LF alone (`"lf"`).
 
     `encoding="utf-8"` publishes a string column `value`, and a line that is not UTF-8 is a bad record;
-    `encoding="binary"` publishes the bytes. In text, a UTF-8 byte order mark at the start of the file is skipped.
+    `encoding="binary"` publishes the bytes. In text, a UTF-8 byte order mark at the start of the file is skipped; so
+    are the first `skip_lines` lines of every file.
     """
 
     kind: ClassVar[str] = "lines"
     newline: Literal["universal", "lf"] = "universal"
     encoding: str = "utf-8"
+    skip_lines: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        zero_or_above(self.kind, "skip_lines", self.skip_lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +126,7 @@ class Csv(FormatOption):
     generation. With `header=True` the first row of every file names its columns: either it must equal the columns
     (`columns="equal"`), or fields are assigned to columns by name and missing ones are null (`"by_name"`). An unquoted
     field that is empty or equals `null` is null. With `rescue=True` the column `_rescued` holds what fits no column.
+    The first `skip_lines` lines of every file, whatever they contain, come before its rows and its header.
     """
 
     kind: ClassVar[str] = "csv"
@@ -133,9 +140,11 @@ class Csv(FormatOption):
     null: str = ""
     encoding: str = "utf-8"
     rescue: bool = False
+    skip_lines: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        zero_or_above(self.kind, "skip_lines", self.skip_lines)
         marks: dict[bytes, str] = {}
         for what in ("delimiter", "quote", "escape", "comment"):
             value = getattr(self, what)

@@ -126,6 +126,8 @@ def _delimited(delimiter: bytes) -> Case:
 _SIMPLE = [
     Case(id="lines", option=Lines(), special=("\n", "\r", "\r\n")),
     Case(id="lines lf", option=Lines(newline="lf"), special=("\n", "\r")),
+    Case(id="lines skipped", option=Lines(skip_lines=2), special=("\n", "\r", "\r\n")),
+    Case(id="lines skipped lf", option=Lines(skip_lines=1, newline="lf"), special=("\n", "\r")),
     Case(id="lines binary", option=Lines(encoding="binary"), special=("\n", "\r", b"\xff")),
     *map(_delimited, (b"\n", b"||", b"\n\n", b"abab", b"aabaa", b"ab", b"\r\n", b"aaa")),
     Case(id="json_lines", option=JsonLines(), special=("\n", " ", "{}", "\r\n")),
@@ -172,6 +174,8 @@ _CSV = [
     _csv("comment, escape", Csv(comment="#", escape="\\", delimiter=";"), ";", '"', "#", "\\", "\n#"),
     _csv("comment, no quotes", Csv(comment="#", quote=None), ",", "#", "\n#"),
     _csv("header", Csv(header=True), ",", '"', '""'),
+    _csv("skipped", Csv(skip_lines=1), ",", '"', '""'),
+    _csv("skipped, header, comment", Csv(skip_lines=2, header=True, comment="#"), ",", '"', "#", "\n#"),
     _csv("header, comment", Csv(header=True, comment="#"), ",", '"', "#", "\n#"),
 ]
 _ELEMENTS = (
@@ -236,7 +240,7 @@ _ENCODED = [
     _encoded(Lines(encoding="utf-32-be"), "\r", odd=(b"\x00",)),
     _encoded(Lines(encoding="utf-32"), bom=b"\xff\xfe\x00\x00"),
     _encoded(Lines(encoding="cp1252"), odd=(b"\x81",)),
-    _encoded(Lines(encoding="cp037"), "\r"),
+    _encoded(Lines(encoding="cp037", skip_lines=1), "\r"),
     _encoded(Delimited(delimiter="||", encoding="utf-16-le"), "|", "||", odd=(b"|", _LONE_LE)),
     _encoded(Delimited(delimiter="§", encoding="utf-16-be"), "§", odd=(b"\xa7",)),
     _encoded(Delimited(delimiter="\U0001f600", encoding="utf-16-le"), "\U0001f600", odd=(_LONE_LE,)),
@@ -246,7 +250,7 @@ _ENCODED = [
     _encoded(Escaped(unescape=True, encoding="latin-1"), "\\"),
     _encoded(Csv(encoding="utf-16-le"), '"', ",", odd=(b'"',)),
     _encoded(Csv(encoding="utf-16", header=True), '"', ",", bom=b"\xff\xfe"),
-    _encoded(Csv(encoding="utf-32-be"), '"', ","),
+    _encoded(Csv(encoding="utf-32-be", skip_lines=1), '"', ","),
     _encoded(Csv(encoding="cp1252", delimiter="§"), '"', "§", odd=(b"\x81",)),
     _encoded(Csv(encoding="cp037"), '"', ","),
     Case(id="lines marked utf-16", option=Lines(), special=("\n", "\r"), encoding="utf-16-be", before=(b"\xfe\xff",)),
@@ -271,6 +275,7 @@ def _compressed(codec: str, option: FormatOption, *marks: str) -> Case:
 COMPRESSED = [
     _compressed("gzip", Lines(compression="gzip")),
     _compressed("bzip2", Csv(compression="bzip2", header=True), '"', ","),
+    _compressed("zstd", Lines(compression="zstd", skip_lines=1)),
     _compressed("xz", Escaped(compression="xz", unescape=True), "\\"),
     _compressed("zstd", JsonLines(compression="zstd"), "{}"),
 ]

@@ -6,7 +6,7 @@ import bz2
 import lzma
 import re
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -172,9 +172,16 @@ def records_of(option: FormatOption, data: bytes) -> Records:
             raise RefusedError
         places = range(0, len(data), length)
         return [(i, Text(data[i : i + length], text.encoding, 0).content(0, length)) for i in places]
-    text = text_of(data, getattr(option, "encoding", "utf-8"))
+    text = behind_skipped(option, text_of(data, getattr(option, "encoding", "utf-8")))
     contents = [(text.place(start), text.content(start, end)) for start, end in _spans(option, text)]
     return [(offset, _unescaped(option, content)) for offset, content in contents]
+
+
+def behind_skipped(option: FormatOption, text: Text) -> Text:
+    """Return the text behind the lines that the option skips."""
+    count, newline = getattr(option, "skip_lines", 0), getattr(option, "newline", "universal")
+    ends = [0, *(end.end() for end in re.finditer("\n" if newline == "lf" else r"\r\n|\r|\n", text.units))]
+    return replace(text, start=text.place(ends[count] if count < len(ends) else len(text.units)))
 
 
 def _spans(option: FormatOption, text: Text) -> Spans:

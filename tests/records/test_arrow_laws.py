@@ -17,7 +17,7 @@ from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.reading import open_source
 from tests.records.oracles import ShortReads
 from tests.records.reading_here import walk
-from tests.records.reference import UNREADABLE, rows_of, text_of
+from tests.records.reference import UNREADABLE, behind_skipped, rows_of, text_of
 
 every_format = pytest.mark.parametrize("case", [pytest.param(case, id=case.id) for case in FORMATS])
 raw_formats = pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_format_without_columns_gives_its_records(case: Case, draw: st.DataObj
 
 def csv_rows(option: Csv, data: bytes, columns: list[str]) -> list[dict[str, Any] | None]:
     """Return what Python's csv reads as text columns, None for rows of another width."""
-    text = text_of(data, option.encoding)
+    text = behind_skipped(option, text_of(data, option.encoding))
     expected: list[dict[str, Any] | None] = []
     for row in rows_of(option, text):
         if row.comment:
@@ -127,7 +127,8 @@ def test_csv_fields_are_those_of_pythons_csv(case: Case, draw: st.DataObject, ch
     data = draw.draw(case.files(pieces=14))
     if option.header:
         mark = case.before[0]
-        data = mark + f"a{option.delimiter}b\n".encode(case.encoding) + data.removeprefix(mark)
+        head = '"\n' * option.skip_lines + f"a{option.delimiter}b\n"
+        data = mark + head.encode(case.encoding) + data.removeprefix(mark)
     option = dataclasses.replace(option, schema="a string, b string")
     assume(case.records(data) is not None)
 

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from airflow_provider_blockread.errors import RecordError
-from airflow_provider_blockread.options import Csv
+from airflow_provider_blockread.options import Csv, Lines
 from airflow_provider_blockread.options.parsing.encodings import encode_text
 from airflow_provider_blockread.records.csv.decode import csv_decoder
 from airflow_provider_blockread.records.csv.fields import Dialect, dialect_of
@@ -22,7 +22,7 @@ from airflow_provider_blockread.records.io.source import ByteSource, too_wide
 from airflow_provider_blockread.records.model import Decoder, Mask, Offsets, Walk
 from airflow_provider_blockread.records.statemap import StateMap
 from airflow_provider_blockread.records.text.format import TextFormat
-from airflow_provider_blockread.records.text.lines import crlf_joined
+from airflow_provider_blockread.records.text.lines import LineFormat, crlf_joined
 from airflow_provider_blockread.records.text.pieces import RecordFinder, first_end, with_last
 from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
@@ -54,11 +54,14 @@ class CsvFormat(TextFormat):
         self._rows: MarkedRows | QuotedRows = MarkedRows(self._marks) if marked else QuotedRows(self._marks)
 
     def with_head(self, source: ByteSource, start: int) -> Self:
-        """Return the format for a file whose text begins at `start`: its first row may be a header.
+        """Return the format for a file whose text begins at `start`: a header may follow skipped lines.
 
         Raises:
             RecordError: when the header cannot be read.
         """
+        lines = LineFormat(Lines(encoding="binary"))
+        lines.unit_bytes = self.unit_bytes
+        start = lines.behind(source, start, self.option.skip_lines)
         bound = self.starting_at(start)
         if not self.option.header:
             return bound

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Self
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,7 +12,9 @@ from airflow_provider_blockread.options import Lines
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.model import Offsets
 from airflow_provider_blockread.records.text.format import SeparatedFormat
+from airflow_provider_blockread.records.walking import WalkLimits, walk_block
 
+_SKIPPED_BYTES = 64 * 2**10  # looked at at once
 _LF, _CR = b"\n\r"
 
 
@@ -22,6 +27,20 @@ class LineFormat(SeparatedFormat):
     def __init__(self, option: Lines) -> None:
         self.encoding = option.encoding
         self.universal = option.newline == "universal"
+        self.skipped = option.skip_lines
+
+    def with_head(self, source: ByteSource, start: int) -> Self:
+        """Return the format for a file whose text begins at `start`: its first lines may be none of its records."""
+        return self.starting_at(self.behind(source, start, self.skipped))
+
+    def behind(self, source: ByteSource, start: int, count: int) -> int:
+        """Return where the line begins that follows `count` lines from `start` on, or the file's size."""
+        limits = WalkLimits(chunk_bytes=_SKIPPED_BYTES, max_record_bytes=source.max_record_bytes)
+        for chunk in walk_block(source, self.starting_at(start), start, sys.maxsize if count else start, limits):
+            if count <= len(chunk.nexts):
+                return chunk.offset + int(chunk.nexts[count - 1])
+            count -= len(chunk.nexts)
+        return source.size if count else start
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first line start at or after `offset`."""

@@ -75,6 +75,7 @@ OPTIONS_SIDE: list[Entry] = [
     ),
     Remedy("options/formats.py", "needs header=True", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/formats.py", "whole number of bytes", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/checks.py", "0 or above", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/formats.py", "must be a multiple", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/checks.py", "must be one of", f"{OPTIONS}::test_every_value_that_a_message_offers_is_taken"),
     Remedy("options/checks.py", "whole number above 0", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
