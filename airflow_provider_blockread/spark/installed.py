@@ -1,15 +1,34 @@
-"""Checks that PySpark's files are as its package installed them."""
+"""Checks that PySpark is there, with Spark in it, and that its files are as its package installed them."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
+from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 from airflow_provider_blockread.errors import OptionsError
 
 _OF_ITS_OWN = "python/pyspark/__init__.py"  # below SPARK_HOME, if Spark was not installed as a Python package
+
+_WITH_SPARK = "pyspark.core"  # which pyspark-client lacks, as it lacks Spark itself
+
+
+def require_spark() -> None:
+    """Refuse a Python that cannot be Spark's driver: one without `pyspark`, or with `pyspark-client` alone.
+
+    Raises:
+        OptionsError: naming what to install.
+    """
+    package = find_spec("pyspark")
+    if package is None or PathFinder.find_spec(_WITH_SPARK, package.submodule_search_locations) is None:
+        msg = (
+            "pyspark, which brings Spark, is not installed here: run `pip install 'airflow-provider-blockread[spark]'`;"
+            " reads on a Spark Connect server, which `remote` names, need airflow-provider-blockread[connect] instead"
+        )
+        raise OptionsError(msg)
 
 
 def require_pyspark(environment: Mapping[str, str]) -> None:

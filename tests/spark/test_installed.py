@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.spark.engines.session import Server, client_of
-from airflow_provider_blockread.spark.installed import require_pyspark
+from airflow_provider_blockread.spark.installed import require_pyspark, require_spark
 
 FILES = {"pyspark/__init__.py": "import pyspark.version\n", "pyspark/version.py": "__version__ = '4.3.0'\n"}
 
@@ -74,3 +75,22 @@ def test_what_is_installed_here_is_taken_at_once() -> None:
     require_pyspark({})
 
     assert time.process_time() - started < 0.5
+
+
+def test_a_python_without_spark_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pyspark, and with pyspark-client alone, before a window is planned; with pyspark it is taken."""
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    sys.path_importer_cache.pop(str(tmp_path), None)
+    command = re.escape("`pip install 'airflow-provider-blockread[spark]'`")
+    with pytest.raises(OptionsError, match=command):
+        require_spark()
+    client = tmp_path / "pyspark" / "__init__.py"
+    client.parent.mkdir()
+    client.touch()
+    with pytest.raises(OptionsError, match=command):
+        require_spark()
+
+    (client.parent / "core").mkdir()
+    (client.parent / "core" / "__init__.py").touch()
+    require_spark()

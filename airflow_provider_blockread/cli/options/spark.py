@@ -15,7 +15,7 @@ from airflow_provider_blockread.cli.terminal.printing import terminal
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.session import Server
-from airflow_provider_blockread.spark.installed import require_pyspark
+from airflow_provider_blockread.spark.installed import require_pyspark, require_spark
 from airflow_provider_blockread.spark.java import require_java
 from airflow_provider_blockread.spark.remote import RemoteSpark
 
@@ -32,7 +32,7 @@ class OnSpark:
     py_file: tuple[str, ...] = ()
 
     def check_spark(self) -> None:
-        """Refuse options that contradict each other, and missing files or a missing Java, before anything is planned.
+        """Refuse options that contradict each other, and missing files, Spark or Java, before anything is planned.
 
         Raises:
             OptionsError: naming what to change.
@@ -42,6 +42,7 @@ class OnSpark:
             msg = f"--py-file {missing[0]} does not exist; correct its path"
             raise OptionsError(msg)
         if self._job().remote is None:
+            require_spark()
             require_java(os.environ)
             require_pyspark(os.environ)
 
