@@ -59,9 +59,10 @@ class CsvFormat(TextFormat):
         Raises:
             RecordError: when the header cannot be read.
         """
-        lines = LineFormat(Lines(encoding="binary"))
-        lines.unit_bytes = self.unit_bytes
-        start = lines.behind(source, start, self.option.skip_lines)
+        if self.option.skip_lines:
+            lines = LineFormat(Lines(encoding="binary"))
+            lines.unit_bytes = self.unit_bytes
+            start = lines.behind(source, start, self.option.skip_lines)
         bound = self.starting_at(start)
         if not self.option.header:
             return bound

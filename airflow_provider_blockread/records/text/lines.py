@@ -31,16 +31,16 @@ class LineFormat(SeparatedFormat):
 
     def with_head(self, source: ByteSource, start: int) -> Self:
         """Return the format for a file whose text begins at `start`: its first lines may be none of its records."""
-        return self.starting_at(self.behind(source, start, self.skipped))
+        return self.starting_at(self.behind(source, start, self.skipped) if self.skipped else start)
 
     def behind(self, source: ByteSource, start: int, count: int) -> int:
         """Return where the line begins that follows `count` lines from `start` on, or the file's size."""
         limits = WalkLimits(chunk_bytes=_SKIPPED_BYTES, max_record_bytes=source.max_record_bytes)
-        for chunk in walk_block(source, self.starting_at(start), start, sys.maxsize if count else start, limits):
+        for chunk in walk_block(source, self.starting_at(start), start, sys.maxsize, limits):
             if count <= len(chunk.nexts):
                 return chunk.offset + int(chunk.nexts[count - 1])
             count -= len(chunk.nexts)
-        return source.size if count else start
+        return source.size
 
     def cut(self, source: ByteSource, offset: int, state: int) -> int:
         """Return the first line start at or after `offset`."""
