@@ -106,6 +106,7 @@ class BlockReadTaskGroup(TaskGroup):
                 trigger_rule=TriggerRule.NONE_FAILED_MIN_ONE_SUCCESS,
                 **planned,
             )
+            _let_plan_wait(plan, commit)
             read >> commit
             if may_need_scan(record_format):
                 plan >> ScanBlocksOperator(task_id="scan", **waiting, **planned) >> read
@@ -118,6 +119,18 @@ def _refuse_mapped(group: TaskGroup) -> None:
             " BlockReadTaskGroup for each source in a loop, or one with several roots"
         )
         raise OptionsError(msg)
+
+
+def _let_plan_wait(plan: SplitFilesOperator, commit: CommitWindowOperator) -> None:
+    """Let the plan wait for the tasks that return options, and the commit for the plan alone.
+
+    Otherwise their success would let the commit of a group run that is skipped, as by a branch, and fail.
+    """
+    for task in commit.upstream_list:
+        if task.task_id != plan.task_id:
+            task >> plan
+            task.downstream_task_ids.discard(commit.task_id)
+            commit.upstream_task_ids.discard(task.task_id)
 
 
 def _given(options: dict[str, object]) -> dict[str, Any]:

@@ -169,6 +169,11 @@ def test_tasks_return_the_options_of_a_group(
 
     with DAG(dag_id) as dag:
         BlockReadTaskGroup("logs", **{name: choose.override(task_id=name)(name) for name in options})
+    assert dag.get_task("logs.plan").upstream_task_ids == set(options)
+    assert dag.get_task("logs.commit").upstream_task_ids == {
+        "logs.plan",
+        "logs.read",
+    }  # else a skipped group would fail
     land(a=10, b=10)
     states = [runs.states(runs.start(dag)) for _ in range(3)]
 
