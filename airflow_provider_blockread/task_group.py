@@ -74,6 +74,7 @@ class BlockReadTaskGroup(TaskGroup):
     ) -> None:
         super().__init__(group_id=group_id, **kwargs)
         _refuse_mapped(self)
+        _refuse_fail_fast(self)
         # Arguments that are not given are left to the `default_args` of the DAG or group.
         shared: dict[str, Any] = {"source": source, "sink": sink} | _given({"ledger_conn_id": ledger_conn_id})
         waiting = _given({"deferrable": deferrable})
@@ -117,6 +118,15 @@ def _refuse_mapped(group: TaskGroup) -> None:
         msg = (
             f"{group.group_id}: Airflow cannot map the reads of a group inside of a mapped task group; make a"
             " BlockReadTaskGroup for each source in a loop, or one with several roots"
+        )
+        raise OptionsError(msg)
+
+
+def _refuse_fail_fast(group: TaskGroup) -> None:
+    if group.dag.fail_fast:
+        msg = (
+            f"{group.group_id}: Airflow allows no commit in a DAG with fail_fast=True, since it also runs after reads"
+            " that were skipped, as those of a window with nothing to read; leave fail_fast out"
         )
         raise OptionsError(msg)
 

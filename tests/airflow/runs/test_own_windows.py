@@ -243,6 +243,16 @@ def test_what_is_no_option_is_refused_where_the_dag_is_parsed(name: str, value: 
         SplitFilesOperator(task_id="plan", **options | {name: value})
 
 
+def test_a_group_in_a_dag_that_fails_fast_is_refused_where_it_is_parsed(dag_id: str) -> None:
+    """Airflow's own error names neither the task nor what to change; without the option the group is made."""
+    group: dict[str, Any] = {"group_id": "logs", "source": FileSource("/in"), "sink": ParquetSink("/out")}
+    with DAG(dag_id, fail_fast=True), pytest.raises(OptionsError, match=r"logs: .* leave fail_fast out"):
+        BlockReadTaskGroup(**group)
+    with DAG(dag_id) as dag:
+        BlockReadTaskGroup(**group)
+    assert dag.has_task("logs.commit")
+
+
 def test_a_group_in_a_mapped_group_is_refused_where_the_dag_is_parsed(dag_id: str) -> None:
     """Airflow maps no tasks inside of a mapped group; a loop makes a group for each source."""
     with DAG(dag_id):

@@ -245,6 +245,9 @@ CATALOG: list[Entry] = [
         "airflow tasks test",
         f"{_AIRFLOW}/runs/test_plans.py::test_a_task_that_is_tested_alone_holds_no_files",
     ),
+    Remedy(
+        "task_group.py", "fail_fast", f"{_OWN}::test_a_group_in_a_dag_that_fails_fast_is_refused_where_it_is_parsed"
+    ),
     Explained("task_group.py", "in a loop", "the tests make their groups in loops"),
     Remedy("operators/planning.py", "give both", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
     Remedy(
