@@ -45,7 +45,16 @@ class AzureStore(ObjectStore):
 
     def connect(self, uri: str, named: Mapping[str, object], options: Mapping[str, object]) -> AbstractFileSystem:
         """Return the file system; refuse one that opens a different account than the URI names."""
-        system = super().connect(uri, named, options)
+        try:
+            system = super().connect(uri, named, options)
+        except ValueError:
+            if options or named.get("account_name"):
+                raise
+            msg = (
+                f"{uri}: no account of Azure is named; write abfs://container@account.dfs.core.windows.net/folder, or"
+                " name a connection (conn_id)"
+            )
+            raise OptionsError(msg) from None
         opened = getattr(getattr(system, "service_client", None), "account_name", None)  # not every client knows it
         account, other = _primary(named.get("account_name")), _primary(opened)
         if account and other and account != other:

@@ -194,6 +194,11 @@ STORAGE_SIDE: list[Entry] = [
     Remedy(
         "storage/backends/registry.py", "options do not fit", f"{STORES}::test_options_that_do_not_fit_are_corrected"
     ),
+    Remedy(
+        "storage/backends/azure.py",
+        "no account of Azure",
+        f"{STORES}::test_an_account_of_azure_is_named_in_the_address_or_by_a_connection",
+    ),
     Explained(
         "storage/backends/hdfs.py",
         "libhdfs",

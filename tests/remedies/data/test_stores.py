@@ -133,6 +133,17 @@ def test_options_that_do_not_fit_are_corrected() -> None:
     assert Stores({"abfs://c": {"connection_string": account}}).remote("abfs://c/x")
 
 
+def test_an_account_of_azure_is_named_in_the_address_or_by_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without one there is no address to ask; the key comes from the identity of the host, or the connection."""
+    for name in ("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_CONNECTION_STRING"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(OptionsError, match=r"write abfs://container@account.* or name a connection \(conn_id\)"):
+        Stores().remote("abfs://c/x")
+
+    assert Stores().remote("abfs://c@account.dfs.core.windows.net/x")
+    assert Stores({"abfs://c": {"account_name": "account"}}).remote("abfs://c/x")
+
+
 def test_a_place_without_a_password_is_opened_by_its_connection() -> None:
     """The address in the source, what opens it in the connection."""
     with lister(KEYS) as server:
