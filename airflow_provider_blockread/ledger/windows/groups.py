@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, case, exists, or_, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, exists, or_, select
 
 from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, OwnedError, StateError
 from airflow_provider_blockread.ledger.model import Claim, Group, GroupOutcome, GroupRef
@@ -23,6 +23,7 @@ from airflow_provider_blockread.ledger.windows.progress import age
 from airflow_provider_blockread.observer import Tally
 
 _MAX_ERROR_CHARS = 10_000
+_IS_RUNNING = groups.c.state == "running"
 #: What an attempt finds in its columns when it begins.
 _NOTHING_YET: dict[str, int | None] = {
     **dict.fromkeys(("finished_at", "error", "result_uri", "result_hash", "spec_hash", "application"), None),
@@ -165,13 +166,14 @@ def record_progress(ledger: Ledger, claim: Claim, tally: Tally, *, application: 
 
 
 def complete_group(ledger: Ledger, claim: Claim, outcome: GroupOutcome) -> None:
-    """Record the result of the attempt; the group is done.
+    """Record the result of the attempt; the group is done. May be repeated with the same result.
 
     Raises:
         FencedError: when a newer epoch or generation has taken over; the result must then not be used.
     """
     change = row_from(outcome) | {"state": "done", "finished_at": ledger.now()}
-    _change(ledger, claim, change)
+    same = (groups.c.result_uri == outcome.result_uri, groups.c.result_hash == outcome.result_hash)
+    _change(ledger, claim, change, or_(_IS_RUNNING, and_(groups.c.state == "done", *same)))
 
 
 def fail_group(ledger: Ledger, claim: Claim, error: str) -> None:
@@ -254,7 +256,9 @@ def _refuse_foreign(ref: GroupRef, group: Row[Any], owner: str, now: datetime, s
         raise OwnedError(msg)
 
 
-def _change(ledger: Ledger, claim: Claim, change: dict[str, object]) -> None:
+def _change(
+    ledger: Ledger, claim: Claim, change: dict[str, object], may_change: ColumnElement[bool] = _IS_RUNNING
+) -> None:
     ref = claim.ref
     read_on = exists().where(
         generations.c.window_id == ref.window,
@@ -265,7 +269,7 @@ def _change(ledger: Ledger, claim: Claim, change: dict[str, object]) -> None:
         *_is(ref),
         groups.c.epoch == claim.epoch,
         groups.c.holder == claim.holder,
-        groups.c.state == "running",
+        may_change,
         read_on,
     )
     with ledger.writing() as connection:

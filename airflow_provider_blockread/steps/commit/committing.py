@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 from airflow_provider_blockread.blocks import Block
-from airflow_provider_blockread.errors import ConflictError, ExchangeError, FencedError, ProofError
+from airflow_provider_blockread.errors import ConflictError, ExchangeError, FencedError, ProofError, TransientError
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.model import GroupResult
 from airflow_provider_blockread.exchange.receipts import read_receipts
@@ -85,7 +85,8 @@ def commit(env: Environment, ref: WindowRef, *, owner: str, stale_after_s: float
                 let_go(env.ledger, publication)
             raise
         except Exception as error:
-            mark_failed(env.ledger, publication, f"{type(error).__name__}: {error}")
+            with suppress(TransientError):  # without the ledger, the attempt's own error counts
+                mark_failed(env.ledger, publication, f"{type(error).__name__}: {error}")
             raise
     return commitment.summary
 

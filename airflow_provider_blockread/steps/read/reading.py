@@ -15,6 +15,7 @@ from airflow_provider_blockread.errors import (
     FileChangedError,
     FileMissingError,
     SourceError,
+    TransientError,
 )
 from airflow_provider_blockread.exchange.layout import application_name, attempt_folder, data_folder
 from airflow_provider_blockread.exchange.model import ReadSpec, Submission, Target
@@ -50,8 +51,13 @@ from airflow_provider_blockread.steps.read.scanning import EntryStates
 from airflow_provider_blockread.steps.read.stopping import stop_driver, stop_superseded
 from airflow_provider_blockread.steps.read.submitting import run_submission, write_submission
 from airflow_provider_blockread.steps.remedies import naming_remedy
+from airflow_provider_blockread.storage.patience import Patience
 
 T = TypeVar("T")
+
+#: With a ledger that cannot be reached once a group was read: a minute or two, in which a database restarts or a
+#: standby takes over. Otherwise all would be read again.
+_PATIENCE = Patience(tries=10)
 
 
 class Attempt:
@@ -114,7 +120,8 @@ class Attempt:
         except BaseException as error:
             self._submitter.cancel()  # a no-op when the application has ended; an interrupted task must not leave one
             try:
-                fail_group(ledger, claim, f"{type(error).__name__}: {error}")  # refused if it is no longer ours
+                with suppress(TransientError):  # without the ledger, the attempt's own error counts
+                    fail_group(ledger, claim, f"{type(error).__name__}: {error}")  # refused if it is no longer ours
             finally:
                 self._stop_own(claim, str(error))
             raise
@@ -180,29 +187,31 @@ class Attempt:
         if result.bad_records:
             fate = "quarantined" if result.quarantined else "dropped"
             self._env.observer.warn(f"{self.title}: {plural(result.bad_records, 'bad record')} {fate}")
-        if self._holds_excluded(claim):
-            self._env.observer.log(
-                f"{self.title}: a file was excluded while it was read; it is read again without that file"
-            )
-            fail_group(self._env.ledger, claim, "a file was excluded while the group was read")
-            return False
-        complete_group(
-            self._env.ledger,
-            claim,
-            GroupOutcome(
-                result_uri=uri,
-                result_hash=result_hash,
-                records=result.records,
-                bad_records=result.bad_records,
-                rows=result.rows,
-                read_bytes=result.bytes,
-                reader_seconds=result.reader_seconds,
-            ),
+        outcome = GroupOutcome(
+            result_uri=uri,
+            result_hash=result_hash,
+            records=result.records,
+            bad_records=result.bad_records,
+            rows=result.rows,
+            read_bytes=result.bytes,
+            reader_seconds=result.reader_seconds,
         )
+        if not _PATIENCE.ask(self._env.ledger.name, partial(self._completed, claim, outcome)):
+            return False
         for name in ("records", "bad_records", "bytes"):
             self._env.observer.count(f"read.{name}", getattr(result, name))
         self._env.observer.took("read.time", result.seconds)
         return True
+
+    def _completed(self, claim: Claim, outcome: GroupOutcome) -> bool:
+        if not self._holds_excluded(claim):
+            complete_group(self._env.ledger, claim, outcome)
+            return True
+        self._env.observer.log(
+            f"{self.title}: a file was excluded while it was read; it is read again without that file"
+        )
+        fail_group(self._env.ledger, claim, "a file was excluded while the group was read")
+        return False
 
     def _holds_excluded(self, claim: Claim) -> bool:
         late = set(excluded_files(self._env.ledger, self.ref.window, self.ref.generation)) - set(claim.excluded)
