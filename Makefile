@@ -1,4 +1,4 @@
-# Needs Python 3.11 to 3.13 and make; all else comes from package indexes by lock files, and from Debian.
+# Needs Python 3.11 to 3.14 and make; all else comes from package indexes by lock files, and from Debian.
 
 PYTHON ?= python3
 PORT ?= 8080
@@ -71,7 +71,7 @@ package: $(READY) ## Build wheel and sdist into dist, check them, and install th
 	$(UV) build --quiet --out-dir dist
 	$(RUN) BLOCKREAD_DIST="$(CURDIR)/dist" python -m pytest tests/packaging $(PYTEST_ARGS)
 
-compatibility: $(READY) ## Run the unit tests on each installed Python from 3.11 to 3.13, and with the lowest dependencies.
+compatibility: $(READY) ## Run the unit tests on each installed Python from 3.11 to 3.14, and with the lowest dependencies.
 	@tools/compatibility.sh
 
 audit: $(READY) ## Ask OSV, a public service, for known vulnerabilities of the locked dependencies.
@@ -98,7 +98,7 @@ up: $(READY) ## Start Airflow with the example DAGs on http://127.0.0.1:PORT; Ct
 secrets: ## Write random passwords and keys for docker-compose.yml into .env.
 	@$(PYTHON) tools/compose.py secrets
 
-try: ## Run demo and up from a fresh clone of the last commit, on each installed Python from 3.11 to 3.13.
+try: ## Run demo and up from a fresh clone of the last commit, on each installed Python from 3.11 to 3.14.
 	@tools/try.sh
 
 crash: $(READY) ## Kill a process at every fault point, in every scenario, or once each (CRASH_ARGS=--quick).
@@ -129,8 +129,8 @@ $(CLASSES): tools/spark_classes.py tools/spark_modules.py | $(READY)
 	  spark-submit --master 'local[2]' --conf spark.ui.enabled=false $< >/dev/null 2>&1 || true
 
 $(READY): pyproject.toml uv.lock
-	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || { \
-	  echo "Needs Python 3.11 to 3.13, but $(PYTHON) is $$($(PYTHON) --version 2>&1 || true)." >&2; \
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null || { \
+	  echo "Needs Python 3.11 to 3.14, but $(PYTHON) is $$($(PYTHON) --version 2>&1 || true)." >&2; \
 	  echo "Install one of those and name it: make setup PYTHON=python3.12" >&2; exit 1; }
 	@uv --version >/dev/null 2>&1 || test -x .uv/bin/uv || { \
 	  echo "Fetching uv $(UV_VERSION)"; rm -rf .uv; \

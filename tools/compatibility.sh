@@ -36,7 +36,7 @@ report=""
 failed=0
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
-for pair in 3.11:lowest 3.11:locked 3.12:locked 3.13:locked; do
+for pair in 3.11:lowest 3.11:locked 3.12:locked 3.13:locked 3.14:locked; do
   version="${pair%:*}" which="${pair#*:}" environment="$folder/${pair/:/-}"
   python="$(interpreter "$version")"
   if [ -z "$python" ]; then

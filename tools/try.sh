@@ -32,7 +32,7 @@ report=""
 failed=0
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
-for version in 3.11 3.12 3.13; do
+for version in 3.11 3.12 3.13 3.14; do
   python="$(interpreter "$version")"
   if [ -z "$python" ]; then
     report+="python$version: not found"$'\n'

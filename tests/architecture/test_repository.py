@@ -60,7 +60,7 @@ def test_a_python_that_does_not_serve_is_named(tmp_path: Path, program: str) -> 
     answer = make("setup", f"PYTHON={python}", folder=tmp_path)
 
     assert answer.returncode != 0
-    assert "Needs Python 3.11 to 3.13" in answer.stderr
+    assert "Needs Python 3.11 to 3.14" in answer.stderr
     assert "make setup PYTHON=" in answer.stderr
     assert "3.9.2" in answer.stderr or program == "missing"
     assert not (tmp_path / ".venv").exists()

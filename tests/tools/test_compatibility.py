@@ -60,6 +60,7 @@ def test_it_says_what_passed_what_failed_and_what_was_not_found(project: Path, t
         "Python 3.11.9, locked dependencies: passed",
         "Python 3.12.9, locked dependencies: failed",
         "python3.13, locked dependencies: not found",
+        "python3.14, locked dependencies: not found",
     ], done.stdout + done.stderr
     assert done.returncode == 1
     assert [(TOOLS.parent / name).exists() for name in spark[0] if name.startswith("tests/")] == [True] * 4

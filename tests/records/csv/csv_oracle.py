@@ -89,7 +89,7 @@ def instant(text: str) -> datetime:
     match = re.fullmatch(
         r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)?)?", text, re.ASCII
     )
-    if match is None:
+    if match is None or (match[2] or "").startswith("24"):  # which newer Pythons take for the next day
         raise ValueError(text)
     day, clock, fraction, zone = match.groups()
     moment = datetime.fromisoformat(f"{day}T{clock or '00:00'}{zone or 'Z'}")
