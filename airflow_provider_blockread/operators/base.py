@@ -57,6 +57,7 @@ KINDS: Mapping[str, type[Value]] = {
 """The kind of each option of an operator that is a value."""
 
 _SUMMARY_CHARS = 1000
+_OPTIONAL = {"source", "sink"}  # options that may be None
 
 for _kind in all_kinds():
     allow_class(_kind)  # a task may return an option, and Airflow makes no value of other classes from an XCom
@@ -161,9 +162,10 @@ class StepOperator(OptionTemplates):
 
     def _require_kinds(self) -> None:
         """Refuse what tasks have returned in place of options."""
-        for name in KINDS:
-            if name in self.template_fields and getattr(self, name) is not None:
-                require_kind(self.task_id, name, getattr(self, name))
+        for name in KINDS.keys() & set(self.template_fields):
+            value = getattr(self, name)
+            if value is not None or name not in _OPTIONAL:
+                require_kind(self.task_id, name, value)
 
     def _log_ledger(self, error: BlockReadError) -> None:
         """Log the ledger's URL for the commands that an error names, unless they use that ledger by default."""

@@ -194,6 +194,8 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         """Return what this run looks for."""
         from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery  # noqa: PLC0415 - not at every parse
 
+        require_kind(self.task_id, "source", self.source)  # a task may have returned something else
+        require_kind(self.task_id, "selection", self.selection)
         run, select = run_identity(context), self.selection.select
         if self.get_closest_mapped_task_group() is None:
             run = replace(run, map_index=-1)  # the index is the sensor's own: its pipeline is not mapped

@@ -24,6 +24,7 @@ from airflow_provider_blockread.steps.watch.new_files import NewFilesQuery
 from airflow_provider_blockread.steps.watch.watching import record_hints
 from airflow_provider_blockread.storage.stores import Stores
 from tests.airflow.found import Found
+from tests.airflow.refusals import refused
 from tests.airflow.triggering import busy, children, first, trigger
 from tests.airflow.triggering import silent as silent  # noqa: PLC0414 - a fixture
 from tests.ledgers import open_ledger
@@ -73,6 +74,21 @@ def test_a_run_without_an_interval(runs: Any, dag_id: str, options: dict[str, An
         (dated, "manual", INTERVAL),
     ):
         assert str(runs.create(dag, run_id="r", run_type=kind, interval=interval).state) == "success"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("selection", None), ("policies", {"on_empty": "succeed"}), ("source", "/in")]
+)
+def test_what_tasks_return_in_place_of_options(dag_id: str, options: dict[str, Any], name: str, value: object) -> None:
+    """None, a mapping and text are refused by name, as where the DAG is parsed; the sensor does so, too."""
+    with DAG(dag_id) as dag:
+        plan = SplitFilesOperator(task_id="plan", feed="f", **options)
+        sensor = NewFilesSensor(task_id="wait", feed="f", source=options["source"])
+    setattr(plan, name, value)  # as Airflow does with a result
+    assert f"plan: {name} must be a {name.title()}" in refused(plan._require_kinds).replace("FileS", "S")
+    if hasattr(sensor, name):
+        setattr(sensor, name, value)
+        assert f"wait: {name} must be a" in refused(sensor.query, {"dag": dag})
 
 
 @pytest.mark.parametrize("lacking", ["source", "sink", "cleaning"])
