@@ -25,7 +25,10 @@ from airflow_provider_blockread.storage.stores import Stores
 @format_options
 @click.option("--block-size", default="64MiB", show_default=True, metavar="SIZE", help="Bytes of a block.")
 def records(file: str, format_name: str, format_option: tuple[str, ...], schema: str | None, block_size: str) -> None:
-    """Print the records of FILE as JSON lines, block by block: block, start, end, offset, record (or record_b64)."""
+    """Print the records of FILE as JSON lines, block by block: block, start, end, offset, record (or record_b64).
+
+    Records are not compared with the schema.
+    """
     option = make_format_option(format_name, format_option, schema)
     stores = Stores()
     size = _size(stores, file)
