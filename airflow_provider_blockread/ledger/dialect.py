@@ -247,7 +247,8 @@ def _executed(raw: sqlite3.Connection, statement: str, deadline: float) -> bool:
     try:
         raw.execute(statement)
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+        # The low byte is the kind: others say that another process recovers the log of one that died.
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
             raise
         return False
     return True

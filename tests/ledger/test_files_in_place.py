@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +14,19 @@ from airflow_provider_blockread.ledger.feeds import open_feed
 from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
 from tests.ledgers import open_ledger
+
+# Takes two of SQLite's locks, and makes the index of the log as invalid as a writer that dies leaves it.
+_RECOVER = """
+import fcntl, os, sys, time
+shared = os.open(sys.argv[1], os.O_RDWR)
+for lock in (120, 122):  # to write, to recover
+    fcntl.lockf(shared, fcntl.LOCK_EX, 1, lock)
+header = os.pread(shared, 96, 0)
+os.pwrite(shared, bytes(96), 0)
+print("recovering", flush=True)
+time.sleep(0.3)
+os.pwrite(shared, header, 0)
+"""
 
 
 def _names(ledger: Ledger) -> list[str]:
@@ -36,3 +51,17 @@ def test_a_backup_that_is_put_in_the_place_of_an_open_file(tmp_path: Path) -> No
         assert _names(ledger) == _names(pages) == ["a", "b"]
     with closing(Ledger(f"sqlite:///{file}")) as later:
         assert _names(later) == ["a", "b"]
+
+
+def test_a_writer_waits_while_another_process_recovers_the_log(tmp_path: Path) -> None:
+    """As one does after another died while it wrote: SQLite then says that it is busy by another number."""
+    file = tmp_path / "ledger.db"
+    with closing(open_ledger(f"sqlite:///{file}")) as ledger:
+        open_feed(ledger, "a")
+        recovering = subprocess.Popen([sys.executable, "-c", _RECOVER, f"{file}-shm"], stdout=subprocess.PIPE)
+        with recovering:
+            assert recovering.stdout is not None
+            assert recovering.stdout.readline()
+            with ledger.writing() as connection:
+                connection.execute(feeds.insert().values(name="b", created_at=ledger.now()))
+        assert _names(ledger) == ["a", "b"]
