@@ -16,7 +16,7 @@ from datetime import timedelta
 
 from airflow_provider_blockread.errors import BlockReadError, LedgerUnavailableError, OptionsError
 from airflow_provider_blockread.exchange.layout import data_folder, quarantine_folder, staging_folder, window_folder
-from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched, require_feed
+from airflow_provider_blockread.ledger.feeds import batched, require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.upkeep.retention import (
     Bound,
@@ -43,6 +43,7 @@ from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.at_once import answers, remove_all, remove_folders
 
 _SHOWN = 20  # windows that an intent names
+_SWEPT = 100  # windows that a call has done for good, if it is stopped later
 _GENERATION = re.compile(r"g(\d+)")
 _STAGED = tuple(folder("") for folder in (data_folder, quarantine_folder, staging_folder))  # ends of URIs
 _OVER = (*FINISHED, "superseded")  # states of a generation that is no longer read
@@ -230,7 +231,7 @@ class _Unreached:
 def _sweep(env: Environment, feed: str | None, unreached: _Unreached) -> int:
     """Remove what attempts have left, and return the number of removed folders."""
     removed = 0
-    for windows in batched(unswept_windows(env.ledger, feed), BATCH_FILES):
+    for windows in batched(unswept_windows(env.ledger, feed), _SWEPT):
         swept = []
         for window in windows:
             with unreached.skipping(window):

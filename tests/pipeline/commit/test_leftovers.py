@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airflow_provider_blockread.errors import FileMissingError, SourceError
+from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.windows import list_windows
 from airflow_provider_blockread.ledger.windows.planning import Planner
 from airflow_provider_blockread.ledger.windows.queries import get_window
+from airflow_provider_blockread.steps.model import Environment
+from airflow_provider_blockread.steps.upkeep import pruning
 from airflow_provider_blockread.steps.upkeep.pruning import Pruned, PruneRequest, propose_pruning, prune
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe
@@ -44,6 +49,29 @@ def test_a_torn_mark_goes(here: Pipe) -> None:
     prune(here.env, _ALL)
 
     assert _left(here) == [fresh.name]
+
+
+def test_a_call_that_is_stopped_has_not_searched_in_vain(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next one goes on with other windows, so that tasks that may not take long get through all of them."""
+    for key in "uvw":
+        here.put({f"{key}.txt": b"a\n"})
+        here.run(key)
+    here.pass_seconds(3 * _DAY)
+    monkeypatch.setattr(pruning, "_SWEPT", 2)
+    searched: list[str] = []
+    find = pruning._leftovers
+
+    def die(env: Environment, window: Window) -> Iterator[str]:
+        searched.append(window.key)
+        if len(searched) == 3:
+            raise _Died
+        return find(env, window)
+
+    monkeypatch.setattr(pruning, "_leftovers", die)
+    for ends in (pytest.raises(_Died), nullcontext()):
+        with ends:
+            prune(here.env, PruneRequest(older_than=100 * _DAY, keep=0))
+    assert (len(searched), set(searched)) == (4, set("uvw"))
 
 
 def test_the_manifest_of_a_dead_planner_goes(here: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
