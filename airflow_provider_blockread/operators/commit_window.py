@@ -53,8 +53,10 @@ class CommitWindowOperator(PublishingOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         """Prove and publish the window, and return the publication's summary."""
-        from airflow_provider_blockread.steps import commit  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.operators.upstream import require_plan  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.steps import commit  # noqa: PLC0415
 
+        require_plan(self)
         ref = window_ref(self.window)
         env = self.environment(ref.feed)
         step = partial(commit, env, ref, owner=owner_of(context), stale_after_s=self.spark.stale_after_s)

@@ -62,6 +62,9 @@ class ReadBlocksOperator(DeferrableOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         """Read the group and return the totals, or defer the task once its application is submitted."""
+        from airflow_provider_blockread.operators.upstream import require_plan  # noqa: PLC0415 - not at every DAG parse
+
+        require_plan(self)
         # Airflow rendered the title before, and renders it again at the end, even after a failure.
         set_title(context, context["ti"].rendered_map_index or f"group {self.group}")
         if not self.defers:

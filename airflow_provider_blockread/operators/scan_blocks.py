@@ -35,8 +35,10 @@ class ScanBlocksOperator(DeferrableOperator):
 
     def run_step(self, context: Context) -> None:
         """Scan if the window needs it, or defer the task once the application is submitted."""
-        from airflow_provider_blockread.steps import scan  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.operators.upstream import require_plan  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.steps import scan  # noqa: PLC0415
 
+        require_plan(self)
         if window_ref(self.window).needs_scan and self.defers:
             if self.server() is not None:
                 self.work_in_triggerer(context)

@@ -18,6 +18,27 @@ if TYPE_CHECKING:
 _COUNT = "files"  # beside `paths`: the number of files, if only some of the paths are named
 
 
+def require_plan(operator: Any) -> None:  # noqa: ANN401 - one that reads or publishes a window
+    """Refuse what is not the window of a plan, or not the number of a group.
+
+    Raises:
+        OptionsError: with what to pass on from the plan.
+    """
+    window, group = operator.window, getattr(operator, "group", 0)
+    if not isinstance(window, Mapping) or "window" not in window:
+        msg = (
+            f"{operator.task_id}: window must be what one plan hands on as its XCom `window`, as in"
+            f' window=plan.output["window"], not a value of type {type(window).__name__}'
+        )
+        raise OptionsError(msg)
+    if not str(group).isdecimal():
+        msg = (
+            f"{operator.task_id}: group must be a number in the plan's list, not a value of type"
+            f" {type(group).__name__}; map the task over the list: .expand(group=plan.output)"
+        )
+        raise OptionsError(msg)
+
+
 def files_of(given: object, context: Context, log: Callable[[str], None]) -> Sequence[str] | FileList | None:
     """Return the paths to read, or the file that lists them, or None if the source must be listed.
 

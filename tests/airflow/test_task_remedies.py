@@ -15,6 +15,9 @@ from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.noop import noop_ledger
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.operators.clean_source import CleanSourceOperator
+from airflow_provider_blockread.operators.commit_window import CommitWindowOperator
+from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator
+from airflow_provider_blockread.operators.scan_blocks import ScanBlocksOperator
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
 from airflow_provider_blockread.operators.upstream import files_of
 from airflow_provider_blockread.options import EventFiles, FileList, FileSource, ParquetSink, Selection
@@ -89,6 +92,29 @@ def test_what_tasks_return_in_place_of_options(dag_id: str, options: dict[str, A
     if hasattr(sensor, name):
         setattr(sensor, name, value)
         assert f"wait: {name} must be a" in refused(sensor.query, {"dag": dag})
+
+
+@pytest.mark.usefixtures("without_spark")
+def test_what_a_plan_hands_on(runs: Any, dag_id: str, options: dict[str, Any]) -> None:
+    """Its window and the numbers of its groups, which the messages name; anything else is refused by name."""
+    window = "window must be what one plan hands on as its XCom `window`, as in window=plan.output"
+    for given, group, said in (
+        ([0], 0, window),
+        ("{'window': 'ab12'}", 0, window),
+        ({"window": "ab"}, [0], "group must"),
+    ):
+        tasks: list[Any] = [ReadBlocksOperator(task_id="task", window=given, group=group)]
+        if group == 0:
+            tasks += [kind(task_id="task", window=given) for kind in (ScanBlocksOperator, CommitWindowOperator)]
+        assert all(f"task: {said}" in refused(task.run_step, {}) for task in tasks)
+
+    with DAG(dag_id) as dag:
+        plan = SplitFilesOperator(task_id="plan", **options)
+        shared = options | {"window": plan.output["window"]}
+        scan = ScanBlocksOperator(task_id="scan", **shared)
+        read = ReadBlocksOperator.partial(task_id="read", **shared).expand(group=plan.output)
+        scan >> read >> CommitWindowOperator(task_id="commit", trigger_rule="none_failed_min_one_success", **shared)
+    assert runs.states(runs.start(dag)) == dict.fromkeys(("plan", "scan", "read[0]", "commit"), "success")
 
 
 @pytest.mark.parametrize("lacking", ["source", "sink", "cleaning"])

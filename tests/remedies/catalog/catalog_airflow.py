@@ -248,6 +248,14 @@ CATALOG: list[Entry] = [
     Remedy(
         "task_group.py", "fail_fast", f"{_OWN}::test_a_group_in_a_dag_that_fails_fast_is_refused_where_it_is_parsed"
     ),
+    Remedy(
+        "operators/upstream.py", "window must be what", f"{_AIRFLOW}/test_task_remedies.py::test_what_a_plan_hands_on"
+    ),
+    Remedy(
+        "operators/upstream.py",
+        "group must be a number",
+        f"{_AIRFLOW}/test_task_remedies.py::test_what_a_plan_hands_on",
+    ),
     Explained("task_group.py", "in a loop", "the tests make their groups in loops"),
     Remedy("operators/planning.py", "give both", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
     Remedy(
