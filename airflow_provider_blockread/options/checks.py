@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import NoneType, UnionType
 from typing import Literal, get_args, get_origin
 
@@ -20,6 +21,23 @@ def known_too_late(value: object, hint: object) -> str:
     accepted = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     no_text = all(one in (int, float, NoneType) or get_origin(one) is Literal for one in accepted)
     return "a template" if no_text and isinstance(value, str) and is_template(value) else ""
+
+
+def has_value(kind: str, name: str, render: Callable[[str], str]) -> Callable[[str], str]:
+    """Return `render`, but with a refusal of templates that are rendered to None: that would be taken for a name.
+
+    Raises:
+        OptionsError: from the returned function, with the option's name and the template.
+    """
+
+    def rendered(text: str) -> str:
+        found = render(text)
+        if found == "None" and is_template(text):
+            msg = f"{kind}: {name} is None after rendering {text}; give what the template names a value"
+            raise OptionsError(msg)
+        return found
+
+    return rendered
 
 
 def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:

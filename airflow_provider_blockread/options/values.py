@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import is_template, known_too_late
+from airflow_provider_blockread.options.checks import has_value, is_template, known_too_late
 
 _KINDS: dict[str, type[Value]] = {}
 
@@ -94,11 +94,11 @@ class Value:
         """Return a copy with every string rendered, as by Airflow's Jinja.
 
         Raises:
-            OptionsError: when a boolean option is rendered to text other than true or false.
+            OptionsError: when a template has no value, or that of a boolean option is neither true nor false.
         """
         hints, rendered = _hints(type(self)), {}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = _render(getattr(self, field.name), render)
+            value = _render(getattr(self, field.name), has_value(self.kind, field.name, render))
             is_flag = isinstance(value, str) and hints[field.name] is bool
             rendered[field.name] = _truth(field.name, value) if is_flag else value
         return type(self)(**rendered)

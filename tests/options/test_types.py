@@ -84,6 +84,15 @@ def test_what_is_true_or_false_may_be_a_template(text: str, *, value: bool) -> N
         Csv(header=template).resolve(lambda found: "perhaps" if "{" in found else found)
 
 
+@pytest.mark.parametrize("make", [ParquetSink, FileSource, lambda text: FileSource("/in", pattern=("*.log", text))])
+def test_a_template_without_a_value_is_no_name(make: Callable[[str], Value]) -> None:
+    """Records would be published in a folder None, wherever the task runs; plain text is what it says."""
+    with pytest.raises(OptionsError, match=r"is None after rendering {{ params.x }}; give .* a value"):
+        make(TEMPLATE).resolve(lambda text: "None" if "{" in text else text)
+    assert make(TEMPLATE).resolve(lambda text: "x" if "{" in text else text) == make("x")
+    assert make("None").resolve(str) == make("None")
+
+
 class Result:
     """What Airflow's result of a task has, by which it is known."""
 

@@ -26,6 +26,11 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/parsing/times.py", "time_zone", "tests/options/test_times.py::test_a_zone_that_is_none_is_refused"),
     Explained("options/source.py", "pattern must list", "all tests but one leave it out, or list one"),
     Remedy(
+        "options/checks.py",
+        "is None after rendering",
+        "tests/options/test_types.py::test_a_template_without_a_value_is_no_name",
+    ),
+    Remedy(
         "options/values.py",
         "let a task return all",
         "tests/airflow/runs/test_runs.py::test_tasks_return_the_options_of_a_group",
