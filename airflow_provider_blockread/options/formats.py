@@ -124,7 +124,8 @@ class Csv(FormatOption):
     skipped) are off by default. Columns come from `schema` (`"id long, ts timestamp"`); without it, names come from
     the header, or are `_c0`, `_c1` and so on, and types come from a sample of the window's files and are fixed for the
     generation. With `header=True` the first row of every file names its columns: either it must equal the columns
-    (`columns="equal"`), or fields are assigned to columns by name and missing ones are null (`"by_name"`). An unquoted
+    (`columns="equal"`), or fields are assigned to columns by name and missing ones are null (`"by_name"`); with
+    `"known_names"` all names must then be those of columns, as by name where the columns are inferred. An unquoted
     field that is empty or equals `null` is null. With `rescue=True` the column `_rescued` holds what fits no column.
     The first `skip_lines` lines of every file, whatever they contain, come before its rows and its header.
     """
@@ -135,7 +136,7 @@ class Csv(FormatOption):
     escape: str | bytes | None = None
     comment: str | bytes | None = None
     header: bool = False
-    columns: Literal["equal", "by_name"] = "equal"
+    columns: Literal["equal", "by_name", "known_names"] = "equal"
     schema: str | None = None
     null: str = ""
     encoding: str = "utf-8"
@@ -163,8 +164,8 @@ class Csv(FormatOption):
                 )
                 raise OptionsError(msg)
             marks[mark] = what
-        if self.columns == "by_name" and not self.header:
-            msg = "csv: columns='by_name' needs header=True"
+        if self.columns != "equal" and not self.header:
+            msg = f"csv: columns={self.columns!r} needs header=True"
             raise OptionsError(msg)
 
 

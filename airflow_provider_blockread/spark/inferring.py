@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 
 from airflow_provider_blockread.blocks import FileVersion
@@ -34,6 +35,12 @@ def infer_columns(
     """
     first = islice(versions, _TRIED)
     return infer_schema(option, islice(sample_files(stores, first, option, options, sampled), SAMPLE_FILES))
+
+
+def with_inferred(option: Csv, schema: str) -> Csv:
+    """Return csv with an inferred schema; a name that the sample lacks is then refused, since nobody left it out."""
+    columns = "known_names" if option.columns == "by_name" else option.columns
+    return replace(option, schema=schema, columns=columns)
 
 
 def sample_files(

@@ -73,11 +73,19 @@ def _decoder(option: Csv, header: tuple[str, ...] | None) -> CsvDecoder | Rescui
 
 def _names(option: Csv, header: tuple[str, ...], schema: pa.Schema) -> tuple[str, ...]:
     """Return the names of a header's columns, which fit the schema."""
-    by_name = option.columns == "by_name"
+    by_name = option.columns != "equal"
     names = column_names(header, used=schema.names if by_name and not option.rescue else None)
     alike = _alike(names, schema.names)
     if (not set(names) & set(schema.names) or alike) if by_name else names != tuple(schema.names):
         raise _unlike(names, schema, option.columns, alike)
+    unknown = next((name for name in names if name not in schema.names), None)
+    if option.columns == "known_names" and unknown is not None and not option.rescue:
+        msg = (
+            f"the header has column {unknown!r}, which is none of {shown_names(schema.names)}; declare a schema with"
+            " it, or one without it and columns='by_name', which leaves it out; set rescue=True to keep it as it is, or"
+            " exclude the file with `blockread windows exclude`"
+        )
+        raise RecordError(msg)
     return names
 
 

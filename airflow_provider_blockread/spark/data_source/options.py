@@ -13,6 +13,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import (
     FORMATS,
     Bounds,
+    Csv,
     CustomFormat,
     FileSource,
     FormatOption,
@@ -22,6 +23,7 @@ from airflow_provider_blockread.options import (
     parse_duration,
 )
 from airflow_provider_blockread.options.checks import above_zero, one_of
+from airflow_provider_blockread.options.values import choices_of
 from airflow_provider_blockread.storage.listing.roots import bounds_of
 
 NAME = "blockread"
@@ -107,7 +109,7 @@ def _format_texts(name: str, kind: type[FormatOption], texts: dict[str, str]) ->
     fields = {field.name for field in dataclasses.fields(kind)}
     if kind is CustomFormat:
         return {"path": name} | {key: texts.pop(key) for key in fields - {"path", "options"} if key in texts}
-    if "columns" in fields and texts.get("columns") not in {"equal", "by_name"}:
+    if "columns" in fields and texts.get("columns") not in choices_of(Csv, "columns"):
         fields.remove("columns")  # which selects columns of the result
     return {key: texts.pop(key) for key in fields if key in texts}
 

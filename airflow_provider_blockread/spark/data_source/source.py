@@ -35,7 +35,7 @@ from airflow_provider_blockread.spark.data_source.planning import plan_partition
 from airflow_provider_blockread.spark.data_source.reading import read_batches
 from airflow_provider_blockread.spark.data_source.remedies import advise
 from airflow_provider_blockread.spark.engines.columns import in_arrow, in_spark, opaque_type
-from airflow_provider_blockread.spark.inferring import infer_columns, naming_sampled
+from airflow_provider_blockread.spark.inferring import infer_columns, naming_sampled, with_inferred
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
 
@@ -121,7 +121,7 @@ class BlockReadSource(DataSource):
         versions = (version for version in self._files if version.size)
         with naming_sampled(sampled):
             schema = infer_columns(Stores(self.storage_options), versions, option, self._read, sampled)
-        return replace(option, schema=schema)
+        return with_inferred(option, schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """Return a reader that returns these columns."""

@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.windows.generations import as_read_by
 from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.records.columns.schema import parse_schema
-from airflow_provider_blockread.spark.inferring import infer_columns
+from airflow_provider_blockread.spark.inferring import infer_columns, with_inferred
 from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.steps.read.scanning import format_key, without_files
 from airflow_provider_blockread.storage import uris
@@ -64,7 +64,7 @@ def with_columns(
         source = f"as found in {plural(len(paths), 'file')}" if paths else "of files without a row or header"
         env.observer.log(f"window {window.id}: columns {source}: {schema}")
         _warn_of_other_types(env, window, options, schema)
-    now = dataclasses.replace(option, schema=str(kept["schema"]))
+    now = with_inferred(option, str(kept["schema"]))
     return dataclasses.replace(options, record_format=now), bool(kept["files"])
 
 

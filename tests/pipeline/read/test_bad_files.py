@@ -22,6 +22,7 @@ from airflow_provider_blockread.exchange.model import Submission
 from airflow_provider_blockread.ledger.windows.exclusions import InPlan, exclude_file
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import Csv, Fixed, Lines
+from airflow_provider_blockread.spark.inferring import SAMPLE_FILES
 from airflow_provider_blockread.steps import WindowRef
 from airflow_provider_blockread.steps.excluding import exclude
 from airflow_provider_blockread.storage.stores import Stores
@@ -232,3 +233,17 @@ def test_the_line_of_a_bad_record_is_that_of_its_encoding(here: Pipe, encoding: 
     here.put({"a.csv": f"{wide}\r\n2,b\r3,c\nx,d\r\n".encode(encoding)})
 
     _fails(here, RecordError, r"csv record at byte \d+ of \S+ block 0 bytes \S+ \d+\), line 4: column 'id'")
+
+
+def test_a_column_that_the_sample_lacks_is_refused_or_kept(here: Pipe) -> None:
+    """By name, other fields are left out where a schema is declared; nobody left out what the sample did not show."""
+    here.put({f"{number:02}.csv": b"a,b\n1,2\n" for number in range(SAMPLE_FILES)} | {"z.csv": b"b,c,a\n2,3,1\n"})
+    here.record_format = Csv(header=True, columns="by_name")
+    here.fails(RecordError, r"z\.csv: the header has column 'c', which is none of 'a', 'b'; declare a schema with it")
+    here.record_format = Csv(header=True, columns="by_name", rescue=True)
+    here.run(clear_number=1)
+
+    assert sorted(filter(None, (row["_rescued"] for row in here.rows()))) == ['{"/c":"3"}']
+    here.record_format = Csv(header=True, columns="by_name", schema="a long, b long")
+    here.run(clear_number=2)
+    assert here.rows() == [{"a": 1, "b": 2}] * (SAMPLE_FILES + 1)

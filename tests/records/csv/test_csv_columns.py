@@ -182,7 +182,17 @@ def test_columns_by_name_follow_the_header() -> None:
         csv_decoder(option, ("a", " "))
 
 
-@pytest.mark.parametrize("columns", ["equal", "by_name"])
+def test_names_that_must_be_known() -> None:
+    """Fields go by name, and a name that no column has is refused, or kept."""
+    option = Csv(schema="id long, s string", header=True, columns="known_names")
+
+    assert decode(b"s,id\na,1\n", option)[0] == decode(b"id,s\n1,a\n", option)[0] == [{"id": 1, "s": "a"}]
+    with pytest.raises(RecordError, match="the header has column 'v', which is none of 'id', 's'"):
+        csv_decoder(option, ("id", "v"))
+    assert decode(b"id,v\n1,2\n", replace(option, rescue=True))[0][0]["_rescued"] == '{"/v":"2"}'
+
+
+@pytest.mark.parametrize("columns", ["equal", "by_name", "known_names"])
 @pytest.mark.parametrize(
     ("header", "schema", "says"),
     [

@@ -71,6 +71,9 @@ OPTIONS = [
          {"correct the schema": ["--schema", "b string, a string"], "columns='by_name'": option("columns=by_name")}),
     Case(b" A,b\n1,2\n", [*HEADER, *option("columns=by_name")], "the header has column ' A' where the schema has 'a'",
          {"write ` A` in the schema": ["--schema", "` A` string, b string"]}),
+    Case(b"a,b,c\n1,2,3\n", [*HEADER, *option("columns=known_names")], "which is none of 'a', 'b'",
+         {"declare a schema with it": ["--schema", "a string, b string, c string"],
+          "columns='by_name'": option("columns=by_name"), "rescue=True": option("rescue=true")}),
     Case(b"a,b,b\n1,2,3\n", HEADER, "the header has column 'b' twice",
          {"leave it out of the schema and set columns='by_name'":
           ["--schema", "a string", *option("columns=by_name")]}),
@@ -164,6 +167,7 @@ UNREADABLE = [
     *(case for case in FILES if case.given != option("encoding=ascii")),
     Case(b"b,a\n1,2\n", HEADER, "exclude the file with `blockread windows exclude "),
     Case(b"x,y\n1,2\n", [*HEADER, *option("columns=by_name")], "correct the schema, or exclude the file"),
+    Case(b"a,b,c\n1,2,3\n", [*HEADER, *option("columns=known_names")], "keep it as it is, or exclude the file with"),
     Case(b"b,b\n1,2\n", ["--format", "csv", *option("header=true")], "rename one of them in the file, or exclude"),
     Case(b"one\n", [], "or exclude the file", name="a.gz"),
     Case(gzip.compress(b"one\n" * 10**7, mtime=0), [], "or exclude the file", name="a.gz"),
