@@ -14,6 +14,7 @@ from airflow_provider_blockread.options import (
     Selection,
     TimePattern,
     nanoseconds,
+    parse_age,
     parse_duration,
     parse_time,
     utc_text,
@@ -132,6 +133,15 @@ def test_a_pattern_that_names_no_time_is_refused(text: str, message: str) -> Non
 def test_durations(text: str | float, seconds: float) -> None:
     """Seconds, or a number with a unit."""
     assert parse_duration(text) == seconds
+    assert parse_age(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["0", "0d", "0s", "0.0", " 0 min "])
+def test_an_age_may_be_nothing_in_any_unit(text: str) -> None:
+    """As in `--grace 0d`; a duration must be longer."""
+    assert parse_age(text) == 0
+    with pytest.raises(OptionsError, match="write seconds as"):
+        parse_duration(text)
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,9 @@ def parse_age(text: str | float) -> float:
     Raises:
         OptionsError: when the text is not a duration.
     """
-    return 0.0 if str(text).strip() in {"0", "0.0"} else parse_duration(text)
+    match = _DURATION.fullmatch(str(text).lower())
+    is_zero = match is not None and match[2] in _UNITS and float(match[1]) == 0
+    return 0.0 if is_zero else parse_duration(text)
 
 
 @dataclass(frozen=True, slots=True)
