@@ -1,11 +1,14 @@
-"""Commands that show something and change nothing: `files new` as a sensor reports it, and `windows show`."""
+"""Commands that show something and change nothing: `files new` as a sensor reports it, `windows show`, and tables."""
 
 from __future__ import annotations
 
 import json
+import time
 
 import polars as pl
+import pytest
 
+from airflow_provider_blockread.cli.terminal.printing import print_table
 from airflow_provider_blockread.ledger.windows.generations import give_up_generation, start_generation
 from airflow_provider_blockread.options import GenerationOptions, Lines, ParquetSink
 from tests.cli.place import Place
@@ -99,3 +102,12 @@ def test_windows_show_what_is_published_once_a_rebuild_was_given_up(place: Place
         assert (row["state"], row["generation"], row["groups"]) == ("published", 1, "2/2")
         assert row["note"] == "rebuild (generation 2) was given up"
     assert [group["state"] for group in shown["group_list"]] == ["done", "done"]
+
+
+def test_a_long_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of files takes no longer to print than to read from the ledger; as a table of `rich`, half a minute."""
+    began = time.monotonic()
+    print_table(("path", "n"), [(f"file:///in/{number}", number) for number in range(20_000)])
+
+    assert len(capsys.readouterr().out.splitlines()) == 20_001
+    assert time.monotonic() - began < 8
