@@ -32,7 +32,12 @@ from airflow_provider_blockread.cli.terminal.printing import (
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
 from airflow_provider_blockread.ledger.overview.runs import viewed_groups
-from airflow_provider_blockread.ledger.overview.windows import WindowRow, list_windows
+from airflow_provider_blockread.ledger.overview.windows import (
+    OPEN_STATES,
+    OVER_STATES,
+    WindowRow,
+    list_windows,
+)
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.exclusions import list_exclusions
 from airflow_provider_blockread.ledger.windows.generations import (
@@ -65,15 +70,16 @@ def windows() -> None:
 
 @windows.command("list")
 @any_feed_option
+@click.option("--window-state", type=click.Choice([*OPEN_STATES, *OVER_STATES]), help="Only windows in this state.")
 @click.option("--limit", default=50, show_default=True, type=number, help="The most windows to list.")
 @state_option
 @json_option
-def list_(feed: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
+def list_(feed: str | None, window_state: str | None, limit: int, state: str | None, *, as_json: bool) -> None:
     """List windows, newest first."""
     env = open_environment(state)
     if feed is not None:
         require_feed(env.ledger, feed)
-    found = cut_off(list_windows(env.ledger, feed, limit=limit + 1), limit)
+    found = cut_off(list_windows(env.ledger, feed, state=window_state, limit=limit + 1), limit)
     if as_json:
         print_json([_summary(summary) for summary in found])
         return

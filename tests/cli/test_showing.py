@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from airflow_provider_blockread.cli.terminal.printing import print_table
+from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.ledger.windows.generations import give_up_generation, start_generation
-from airflow_provider_blockread.options import GenerationOptions, Lines, ParquetSink
+from airflow_provider_blockread.options import GenerationOptions, JsonLines, Lines, ParquetSink
 from tests.cli.place import Place
 from tests.ledger.make import open_window, publish
 from tests.ledgers import open_ledger
@@ -50,6 +51,30 @@ def test_lists_tell_when_they_end_before_the_last_row(place: Place) -> None:
             shown = place.call(*arguments, "--limit", limit)
             assert len(shown.stdout.splitlines()) == 1 + int(limit)
             assert shown.stderr.count("and more: use --limit\n") == more
+
+
+def test_what_failed_is_listed_among_many_windows_that_did_not(place: Place) -> None:
+    """By its state, in a feed or in all, and as the newest ones up to the limit."""
+    pipe = Pipe(folder=place.folder, submitter=ReadHere(), record_format=JsonLines(schema="id long"))
+    for number in range(3):
+        pipe.put({f"bad{number}.jsonl": b"nonsense\n"})
+        failed = pipe.plan(f"bad {number}")
+        with pytest.raises(RecordError):
+            pipe.read(failed)
+    pipe.put({"good.jsonl": b'{"id": 1}\n'})
+    pipe.run("good")
+    for number in range(3):
+        pipe.plan(f"idle {number}")
+    pipe.close()
+
+    def listed(*arguments: str) -> list[str]:
+        return [row["key"] for row in place.json("windows", "list", *arguments)]
+
+    assert listed("--window-state", "failed") == ["bad 2", "bad 1", "bad 0"]
+    assert listed("--window-state", "failed", "--name", "feed", "--limit", "2") == ["bad 2", "bad 1"]
+    assert listed("--window-state", "published") == ["good"]
+    assert listed("--window-state", "empty", "--limit", "2") == ["idle 2", "idle 1"]
+    assert listed("--window-state", "stalled") == []
 
 
 def test_a_source_that_is_not_there_yet_holds_nothing(place: Place) -> None:

@@ -134,18 +134,32 @@ def list_page(
 
 
 def list_windows(
-    ledger: Ledger, feed: str | None = None, *, window: str | None = None, limit: int = 50
+    ledger: Ledger, feed: str | None = None, *, window: str | None = None, state: str | None = None, limit: int = 50
 ) -> list[WindowRow]:
-    """Return the windows of the feed with this name, or of all, newest first; or only the one with the id `window`."""
-    query = _newest_first()
+    """Return the windows of the feed with this name, or of all, newest first; or only the one with the id `window`.
+
+    Args:
+        ledger: where they are.
+        feed: the name of their feed; None for all feeds.
+        window: the id of the only one.
+        state: one of `OPEN_STATES` and `OVER_STATES` that they are in; None for any.
+        limit: the most to return.
+    """
+    query = _filtered(_newest_first(), WindowFilter(state=state or ""))
     if feed is not None:
         query = query.where(feeds.c.name == feed)
     if window is not None:
         query = query.where(windows.c.id == window)
+    judged = state in OPEN_STATES
     now = ledger.now()
+    found: list[WindowRow] = []
     with ledger.reading() as connection:
-        rows = batched(connection.execute(query.limit(limit)).all(), _BATCH)
-        return [one for some in rows for one in window_rows(connection, some, now)]
+        rows = connection.execute(query if judged else query.limit(limit)).all()  # few are unfinished
+        for some in batched(rows, _BATCH):
+            found += [one for one in window_rows(connection, some, now) if not judged or one.progress.state == state]
+            if len(found) >= limit:
+                break
+    return found[:limit]
 
 
 def window_row(ledger: Ledger, window: str) -> WindowRow | None:

@@ -17,8 +17,9 @@ from airflow_provider_blockread.exchange.failures import naming_file
 from airflow_provider_blockread.exchange.files import read_small
 from airflow_provider_blockread.exchange.layout import window_folder
 from airflow_provider_blockread.exchange.seals import sealed, unsealed
+from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import Claim, Window
-from airflow_provider_blockread.ledger.overview.windows import list_windows
+from airflow_provider_blockread.ledger.overview.windows import WindowFilter, list_page
 from airflow_provider_blockread.ledger.windows.generations import as_read_by
 from airflow_provider_blockread.options import Csv, FormatOption, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
@@ -29,7 +30,7 @@ from airflow_provider_blockread.steps.read.scanning import format_key, without_f
 from airflow_provider_blockread.storage import uris
 
 _NAME = "columns"
-_LOOKED_AT, _NAMED = 5, 5  # previous windows that are checked, and columns in a message
+_NAMED = 5  # columns in a message
 _MOST_BYTES = 2**26  # a million columns
 
 
@@ -70,7 +71,8 @@ def with_columns(
 
 def _warn_of_other_types(env: Environment, window: Window, options: GenerationOptions, schema: str) -> None:
     """Warn about columns with other types than in the last published window, since readers may not read both."""
-    last = next((found for found in list_windows(env.ledger, window.feed, limit=_LOOKED_AT) if found.shown), None)
+    feed = require_feed(env.ledger, window.feed)
+    last = next(iter(list_page(env.ledger, feed, WindowFilter(state="published"), limit=1)), None)
     if last is None or last.window.id == window.id:
         return
     before = inferred_schema(env, as_read_by(last.window, last.shown), options)

@@ -154,10 +154,12 @@ def test_columns_without_a_header(here: Pipe) -> None:
 
 
 def test_types_that_differ_from_the_window_before_are_named(here: Pipe) -> None:
-    """The log says what to declare; columns that are new, or of the same type, are no trouble."""
+    """The log says what to declare; columns that are new, or of the same type, are no trouble, nor are idle runs."""
     here.record_format = Csv(header=True)
     here.put({"a.csv": b"id,part,day\n1,2,2026-01-02\n"})
     first = here.run("one")
+    for number in range(10):
+        here.plan(f"idle {number}")
     here.put({"b.csv": b"id,part,day\nx,2.5,2026-01-03\n"})
     here.run("two")
     here.put({"c.csv": b"id,part,more\ny,3.5,1\n"})
