@@ -70,7 +70,7 @@ class OptionTemplates(BaseOperator):
         """Return the rendered content; an option value renders every string in it.
 
         Raises:
-            AirflowFailException: when the rendered strings make no valid option, which no retry changes.
+            AirflowFailException: when what is rendered makes no valid option, or is None, which no retry changes.
         """
         if isinstance(content, Value):
             try:
@@ -78,6 +78,9 @@ class OptionTemplates(BaseOperator):
             except OptionsError as error:
                 raise AirflowFailException(str(error)) from None
         rendered = super().render_template(content, context, *args, **kwargs)
+        if rendered == "None" and isinstance(content, str) and is_template(content):  # it would be taken for a name
+            msg = f"{self.task_id}: {content} is None after rendering; give what it names a value"
+            raise AirflowFailException(msg)
         # Native objects must not change a name: 2026_01 is a number of Python.
         is_number = isinstance(content, str) and isinstance(rendered, int | float)
         return self._rendered(content, context) if is_number else rendered

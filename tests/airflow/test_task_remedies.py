@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from airflow.sdk import DAG, Asset, CronDataIntervalTimetable
+from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
 from airflow_provider_blockread.ledger.noop import noop_ledger
@@ -115,6 +116,17 @@ def test_what_a_plan_hands_on(runs: Any, dag_id: str, options: dict[str, Any]) -
         read = ReadBlocksOperator.partial(task_id="read", **shared).expand(group=plan.output)
         scan >> read >> CommitWindowOperator(task_id="commit", trigger_rule="none_failed_min_one_success", **shared)
     assert runs.states(runs.start(dag)) == dict.fromkeys(("plan", "scan", "read[0]", "commit"), "success")
+
+
+def test_a_template_without_a_value(dag_id: str, options: dict[str, Any]) -> None:
+    """An archive in a folder None, wherever the task runs, is no archive; with a value it is one."""
+    with DAG(dag_id):
+        archive = {"action": "archive", "archive": "{{ params.archive }}"}
+        clean = CleanSourceOperator(task_id="clean", feed="f", source=options["source"], **archive)
+    with pytest.raises(AirflowFailException, match=r"clean: {{ params.archive }} is None after rendering; give"):
+        clean.render_template_fields({"params": {"archive": None}})
+    clean.render_template_fields({"params": {"archive": "/archive"}})
+    assert clean.archive == "/archive"
 
 
 @pytest.mark.parametrize("lacking", ["source", "sink", "cleaning"])

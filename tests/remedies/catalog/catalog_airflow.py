@@ -249,6 +249,11 @@ CATALOG: list[Entry] = [
         "task_group.py", "fail_fast", f"{_OWN}::test_a_group_in_a_dag_that_fails_fast_is_refused_where_it_is_parsed"
     ),
     Remedy(
+        "operators/base.py",
+        "is None after rendering",
+        f"{_AIRFLOW}/test_task_remedies.py::test_a_template_without_a_value",
+    ),
+    Remedy(
         "operators/upstream.py", "window must be what", f"{_AIRFLOW}/test_task_remedies.py::test_what_a_plan_hands_on"
     ),
     Remedy(
