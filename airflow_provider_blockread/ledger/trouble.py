@@ -30,6 +30,8 @@ _REMEDIES = {
     r"is malformed|malformed database": "its file is damaged: restore it from a backup",
     r"^(42P05|26000)": "its pooler hands one connection to several sessions: add `prepare_threshold=none` to its URL's"
     " parameters, then retry",
+    r"unsupported startup parameter": "its pooler does not take this: leave `options` out of its URL, and set them for"
+    " its user instead (`ALTER ROLE ... SET search_path TO ...`), then retry",
     r"already exists": f"other tables there have the same names: give the ledger {_ROOM}",
     r"^25006": "it is read-only: name the primary server, or allow its user to write, then retry",
     r"^42501.*for schema": "let its user in (`GRANT USAGE, CREATE ON SCHEMA ... TO ...`), then retry",
@@ -52,6 +54,7 @@ _REMEDIES = {
 #: Problems that persist until a person acts.
 _LASTING = re.compile(
     "is not a database|is malformed|malformed database|prepared statement|already exists|exceeds btree|no equivalent"
+    "|unsupported startup parameter"
 )
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
 OF_THE_SERVER = frozenset({"22P05", "25006", "3F000", "42501", "42710", "42P05", "42P07"})

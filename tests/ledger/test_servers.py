@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import socket
+import threading
+from contextlib import closing, suppress
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
+from airflow_provider_blockread.errors import LedgerSchemaError
+from airflow_provider_blockread.ledger.feeds import open_feed
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.store import Ledger
 
@@ -22,3 +26,34 @@ def test_times_in_a_style_that_the_driver_cannot_read(ledger: Ledger, url: str, 
         found = connection.scalar(made)
     with ledger.reading() as connection:
         assert connection.scalar(made) == found
+
+
+def _refuse(listening: socket.socket) -> None:
+    """Answer clients as PgBouncer does one that sends parameters which it does not track."""
+    said = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
+    with suppress(OSError):  # until it is closed
+        while True:
+            with listening.accept()[0] as client:
+                client.recv(int.from_bytes(client.recv(4)))
+                client.sendall(b"E" + (len(said) + 4).to_bytes(4) + said)
+
+
+@on_a_server
+def test_a_pooler_that_takes_no_options(ledger: Ledger, url: str) -> None:
+    """The message says where else a schema can be named, and there it works."""
+    server, _, schema = url.partition("&options=-csearch_path%3D")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=_refuse, args=(listening,), daemon=True).start()
+        pooler = f"postgresql://me@127.0.0.1:{listening.getsockname()[1]}/db?options=-csearch_path%3D{schema}"
+        pooler += "&sslmode=disable&gssencmode=disable"
+        said = (
+            r"unsupported startup parameter: options; .* leave `options` out .*`ALTER ROLE ... SET search_path TO ...`"
+        )
+        with closing(Ledger(pooler)) as refused, pytest.raises(LedgerSchemaError, match=said):
+            refused.check()
+    with ledger.writing() as connection:
+        connection.execute(text(f"CREATE ROLE me_{schema} LOGIN SUPERUSER"))
+        connection.execute(text(f"ALTER ROLE me_{schema} SET search_path TO {schema}"))
+
+    with closing(Ledger(server.replace("//postgres:", f"//me_{schema}:"))) as mine:
+        assert open_feed(mine, "f") == open_feed(ledger, "f")
