@@ -43,6 +43,7 @@ _SQLITE_SETTINGS = (
     "PRAGMA synchronous = FULL",  # if a power failure undid a commit, published files would be read again
     "PRAGMA cache_size = -32768",  # KiB; with the default of 2 MB a million digests thrash; more does not help
     "PRAGMA wal_autocheckpoint = 8192",  # pages, 32 MiB; checkpoints of the default 4 MiB cost a third of a listing
+    "PRAGMA journal_size_limit = 67108864",  # bytes; a log that has grown beside a long reader would keep its size
 )
 _ROWS_A_STATEMENT = 250
 _DIGEST_BYTES = 16

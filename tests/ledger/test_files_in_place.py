@@ -8,7 +8,7 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from airflow_provider_blockread.ledger.feeds import open_feed
 from airflow_provider_blockread.ledger.schema.tables import feeds
@@ -65,3 +65,24 @@ def test_a_writer_waits_while_another_process_recovers_the_log(tmp_path: Path) -
             with ledger.writing() as connection:
                 connection.execute(feeds.insert().values(name="b", created_at=ledger.now()))
         assert _names(ledger) == ["a", "b"]
+
+
+def test_the_log_is_cut_after_a_long_reader(tmp_path: Path) -> None:
+    """It grows while somebody reads, and takes no more of the disk afterwards, although the pages have it open."""
+    file, log = tmp_path / "ledger.db", tmp_path / "ledger.db-wal"
+    with closing(open_ledger(f"sqlite:///{file}")) as ledger:
+        with closing(sqlite3.connect(file)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM feeds").fetchall()
+            _write(ledger, 70 * 2**20)
+            assert log.stat().st_size > 64 * 2**20
+        for _ in range(3):
+            _write(ledger, 2**20)
+        assert log.stat().st_size <= 64 * 2**20
+
+
+def _write(ledger: Ledger, size: int) -> None:
+    with ledger.writing() as connection:
+        connection.execute(text("CREATE TABLE IF NOT EXISTS big (content BLOB)"))
+        connection.execute(text("DELETE FROM big"))
+        connection.execute(text("INSERT INTO big VALUES (zeroblob(:size))"), {"size": size})
