@@ -34,6 +34,11 @@ class AirflowSchedules(Schedules):
             found = DagRun.find(dag_id=dag, run_id=run, session=session)
             return any(one.state not in State.finished_dr_states for one in found)
 
+    def has_run(self, dag: str, run: str) -> bool:
+        """Return whether a run is there."""
+        with create_session() as session:
+            return bool(DagRun.find(dag_id=dag, run_id=run, session=session))
+
 
 class AirflowTasks(Tasks):
     """Clears tasks of runs, as Airflow's own pages do, with an entry in its audit log."""

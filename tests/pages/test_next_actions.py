@@ -16,10 +16,13 @@ from airflow_provider_blockread.ledger.windows.groups import fail_group
 from airflow_provider_blockread.ledger.windows.journal import journal
 from airflow_provider_blockread.ledger.windows.planning import claim_window
 from airflow_provider_blockread.ledger.windows.publishing import mark_proven
+from airflow_provider_blockread.pages.app import make_app
+from airflow_provider_blockread.pages.site import Schedules as AllSchedules
 from airflow_provider_blockread.steps.model import Environment
 from tests.ledger import make
 from tests.ledger.clock import Clock
 from tests.ledger.make import FEED, freeze_window, pending, plan, publish, ref, version
+from tests.pages.visitors import Person, site_of
 
 CLEAR = "airflow dags clear load --run-id manual__1"
 
@@ -93,6 +96,23 @@ def test_a_window_that_is_read_goes_on_or_is_given_up(page: Page, env: Environme
     }
     assert [state for state, words in said.items() if CLEAR in words] == ["waiting", "stalled", "failed"]
     assert "If its run has ended, clear the run from its plan on." in said["waiting"]
+
+
+def test_a_window_whose_run_was_deleted_is_given_up(page: Page, env: Environment) -> None:
+    """The command that clears the run is no way on; that of another Airflow may have it, so that it is shown."""
+
+    class Schedules(AllSchedules):
+        def has_run(self, dag: str, run: str) -> bool:
+            return (dag, run) != ("load", "manual__1")
+
+    fail_group(env.ledger, make.claim(env.ledger, ref(page.window)), "broke")
+    known = str(page)
+    page.client = TestClient(make_app(replace(site_of(env, Person()), schedules=Schedules())))
+    note = "Airflow does not have this run: if it was deleted, only what follows is left."
+
+    assert CLEAR in str(page)
+    assert str(page).index(note) < str(page).index("Give it up")
+    assert note not in known
 
 
 def test_a_window_that_is_published_is_not_given_up(page: Page, env: Environment, clock: Clock) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_provider_blockread.errors import printable, shell_word
 from airflow_provider_blockread.ledger.model import Withdrawal
@@ -65,6 +65,12 @@ def ways_on(row: WindowRow, files: Sequence[NamedFile]) -> list[NextAction]:
         return []
     first = _failed(row, files) if row.state == "failed" else [_taken_over(row)]
     return [*first, *_given_up(row)]
+
+
+def without_run(actions: Sequence[NextAction], command: str) -> list[NextAction]:
+    """Return the actions with a note at those whose command clears a run that Airflow does not have."""
+    note = " Airflow does not have this run: if it was deleted, only what follows is left."
+    return [replace(one, effect=one.effect + note) if one.command == command else one for one in actions]
 
 
 def _wait(row: WindowRow) -> NextAction:

@@ -24,8 +24,9 @@ from airflow_provider_blockread.ledger.overview.windows import WindowRow, viewin
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
+from airflow_provider_blockread.pages.display.commands import clear_command, run_of
 from airflow_provider_blockread.pages.display.failures import failure_of
-from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, next_actions
+from airflow_provider_blockread.pages.display.next_actions import READ_AGAIN, NextAction, next_actions, without_run
 from airflow_provider_blockread.pages.display.paces import Pace, groups_strip, pace_of, window_left_s
 from airflow_provider_blockread.pages.display.proofs import MOVING, is_being_scanned, proof_of, stages_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip, worst
@@ -82,7 +83,7 @@ def show(visit: Visit) -> Response:
         "bad_files": _numbers(visit, row, number) if bad else {},
         "trouble": trouble,
         "failed_at": _failed_at(visit, trouble, failed),
-        "advice": next_actions(row, published, failed, withdrawal, goes_back=goes_back),
+        "advice": _advice(visit, row, next_actions(row, published, failed, withdrawal, goes_back=goes_back)),
         "refused": () if _has_plan(visit, row) else READ_AGAIN,
         "withdrawal": withdrawal,
     }
@@ -140,6 +141,14 @@ def _row(visit: Visit) -> WindowRow:
     if row is None:
         raise HTTPException(404)
     return row
+
+
+def _advice(visit: Visit, row: WindowRow, actions: list[NextAction]) -> list[NextAction]:
+    """Return what can be done next, with a note if that needs a run that is no longer there."""
+    run = run_of(row)
+    dag, _, run_id = (run or "").partition("/")
+    is_there = run is None or visit.site.schedules.has_run(dag, run_id)
+    return actions if is_there else without_run(actions, clear_command(str(run)))
 
 
 def _has_plan(visit: Visit, row: WindowRow) -> bool:

@@ -80,6 +80,7 @@ def test_a_run_goes_on_until_it_ends(runs: Any, dag_id: str) -> None:
 
     assert (ended, unknown) == (False, False)
     assert AirflowSchedules().goes_on(dag_id, run.run_id)
+    assert [AirflowSchedules().has_run(dag_id, name) for name in (run.run_id, "never")] == [True, False]
 
 
 def test_a_worker_that_loads_the_plugin_loads_no_page() -> None:
