@@ -59,6 +59,9 @@ class Value:
                 way = f"; write [{value!r}]" if isinstance(value, str) and wanted == _WORDS[Sequence] else ""
                 msg = f"{cls.kind}: {name} must be {wanted}, not {said}{way}"
                 raise OptionsError(msg)
+            if name in hints and (kind := _no_text(value, hints[name])):
+                msg = f"{cls.kind}: {name} must list texts, but has a value of type {kind}; convert it by str()"
+                raise OptionsError(msg)
         return super().__new__(cls)
 
     def __init_subclass__(cls) -> None:
@@ -114,6 +117,14 @@ def _misfit(value: object, hint: object) -> str:
     if None in words or any(_is_of(value, one) for one in accepted):
         return ""
     return " or ".join(filter(None, words))
+
+
+def _no_text(value: object, hint: object) -> str:
+    """Return the type of the first item that is no text, if a hint asks for a list of texts; empty without such one."""
+    accepted = get_args(hint) if isinstance(hint, UnionType) else (hint,)
+    if Sequence[str] not in accepted or not isinstance(value, (list, tuple, set, frozenset)):
+        return ""
+    return next((type(item).__name__ for item in value if not isinstance(item, str)), "")
 
 
 def _word(hint: Any) -> str | None:  # noqa: ANN401 - any hint of a field

@@ -44,6 +44,14 @@ TEMPLATE: Any = "{{ params.x }}"
         (FileSource, {"uris": Path("/in")}, "uris must be text or a list, not a value of type PosixPath"),
         (FileSource, {"uris": "/in", "exclude": None}, "exclude must be text or a list, not a value of type NoneType"),
         (FileSource, {"uris": "/in", "pattern": []}, "pattern must list at least one; leave it out"),
+        (
+            FileSource,
+            {"uris": [Path("/in")]},
+            r"uris must list texts, but has a value of type PosixPath; convert it by str",
+        ),
+        (FileSource, {"uris": "/in", "redirect_hosts": [None]}, "redirect_hosts must list texts, .* of type NoneType"),
+        (SparkJob, {"py_files": ["a.py", Path("b.py")]}, "py_files must list texts, but has a value of type PosixPath"),
+        (ParquetSink, {"uri": "/out", "partition_by": [["day"]]}, "partition_by must list texts, .* of type list"),
         (FileList, {"uri": Path("/in")}, "uri must be text, not a value of type PosixPath"),
         (Selection, {"limits": {"max_files": 1}}, "limits must be a Limits, not a value of type dict"),
         (Selection, {"limits": None}, "limits must be a Limits, not a value of type NoneType"),
@@ -66,6 +74,15 @@ def test_a_value_of_another_type_is_refused(kind: type[Value], options: dict[str
     """A text that says false is true to Python, and a text in the place of a list is a list of characters."""
     with pytest.raises(OptionsError, match=message):
         kind(**options)
+
+
+def test_a_path_in_a_list_is_taken_as_text() -> None:
+    """Converted as the message says."""
+    roots = [Path("/in"), Path("/more")]
+    with pytest.raises(OptionsError, match=r"must list texts, .*; convert it by str\(\)"):
+        FileSource(roots)  # type: ignore[arg-type]
+
+    assert FileSource([str(root) for root in roots]).roots == ("/in", "/more")
 
 
 def test_the_first_options_may_come_by_position() -> None:

@@ -35,6 +35,9 @@ OPTIONS_SIDE: list[Entry] = [
         "let a task return all",
         "tests/airflow/runs/test_runs.py::test_tasks_return_the_options_of_a_group",
     ),
+    Remedy(
+        "options/values.py", "must list texts", "tests/options/test_types.py::test_a_path_in_a_list_is_taken_as_text"
+    ),
     Remedy("options/values.py", "must be {}, not", f"{_PATHS}::test_an_option_that_is_no_list"),
     Explained(
         "blocks/group.py", "at least 1, but are", "Splitting refuses such numbers before, and nobody else makes limits."
