@@ -225,9 +225,10 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         """
         dag = context["dag"]
         groups = {name for name in dag.task_group.get_task_group_dict() if name is not None}
-        # Others may have a `group` of their own, which may be no text.
-        named = [getattr(task, "partial_kwargs", vars(task)).get("group") for task in dag.tasks if task is not self]
-        if self.group not in [*groups, *named, *set(dag.task_ids) - {self.task_id}]:
+        # Other operators may have a `group` of their own, which may be no text.
+        others = [task for task in dag.tasks if task.task_id != self.task_id]  # a running task is a copy of the DAG's
+        named = [getattr(task, "partial_kwargs", vars(task)).get("group") for task in others]
+        if self.group not in [*groups, *named, *(task.task_id for task in others)]:
             known = ", ".join(sorted(groups)) or "none"
             msg = (
                 f"{self.task_id}: the DAG has no task group or task {self.group!r}; its groups: {known}. Correct group"

@@ -203,14 +203,17 @@ def test_a_blank_feed_is_refused(runs: Any, dag_id: str, tmp_path: Path, landing
     assert runs.states(runs.start(dag)) == {"plan": "failed"}
 
 
-def test_a_sensor_names_a_pipeline_of_its_dag(runs: Any, dag_id: str, tmp_path: Path, landing: Path) -> None:
-    """A mistyped group has a feed that knows no file, so the sensor would never wait."""
+def test_a_sensor_names_a_pipeline_of_its_dag(
+    runs: Any, dag_id: str, tmp_path: Path, landing: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mistyped group has a feed that knows no file, so the sensor would not wait for what its pipeline lacks."""
     source = FileSource(str(landing))
     with DAG(dag_id, schedule=None) as dag:
         BlockReadTaskGroup("logs", source=source, sink=ParquetSink(str(tmp_path / "lake")))
-        NewFilesSensor(task_id="wait", source=source, group="lgos", timeout=1)
+        NewFilesSensor(task_id="wait", source=source, group="lgos", poke_interval=1, timeout=1)
 
     assert runs.states(runs.start(dag))["wait"] == "failed"
+    assert "the DAG has no task group or task 'lgos'; its groups: logs" in capsys.readouterr().out
 
 
 def test_a_group_takes_what_it_is_not_given_from_default_args(dag_id: str, landing: Path, tmp_path: Path) -> None:
