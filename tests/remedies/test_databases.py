@@ -100,8 +100,7 @@ def test_a_damaged_file(tmp_path: Path) -> None:
 
 def test_a_file_that_another_process_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once that one has ended, the retry works."""
-    quick = tuple(line.replace("60000", "200") for line in dialect._SQLITE_SETTINGS)
-    monkeypatch.setattr(dialect, "_SQLITE_SETTINGS", quick)
+    monkeypatch.setattr(dialect, "_BUSY_TIMEOUT_S", 0.2)
     _use(url := f"sqlite:///{tmp_path}/ledger.db")
     with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
