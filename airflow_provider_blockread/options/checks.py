@@ -15,12 +15,14 @@ def is_template(text: str) -> bool:
 
 
 def known_too_late(value: object, hint: object) -> str:
-    """Return what a value is, in words, if an option needs it before tasks run; else an empty string."""
-    if hasattr(value, "iter_references"):  # Airflow's
-        return "what a task returns"
+    """Return what a value is, as the beginning of an advice, if it is needed before tasks run; else an empty text."""
+    if hasattr(value, "iter_references"):  # Airflow's result of a task, parameter of a DAG or item of a mapping
+        return (
+            f"a {type(value).__name__}, which has its value only when tasks run; write a template if it takes text, or"
+        )
     accepted = get_args(hint) if isinstance(hint, UnionType) else (hint,)
     no_text = all(one in (int, float, NoneType) or get_origin(one) is Literal for one in accepted)
-    return "a template" if no_text and isinstance(value, str) and is_template(value) else ""
+    return "a template;" if no_text and isinstance(value, str) and is_template(value) else ""
 
 
 def has_value(kind: str, name: str, render: Callable[[str], str]) -> Callable[[str], str]:

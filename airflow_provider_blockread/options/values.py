@@ -27,7 +27,7 @@ _WORDS: Mapping[object, str] = {
     NoneType: "",
 }
 
-_INSTEAD = "let a task return all of an operator's option, as a FileSource or a Selection, and pass on what it returns"
+_INSTEAD = "let a task return all of an operator's option, as a FileSource or a Selection, and pass that on"
 
 V = TypeVar("V", bound="Value")
 
@@ -51,7 +51,7 @@ class Value:
         hints = _hints(cls)
         for name, value in {**dict(zip(positional, values, strict=False)), **options}.items():
             if what := known_too_late(value, hints.get(name)):
-                msg = f"{cls.kind}: {name} cannot be {what}; {_INSTEAD}"
+                msg = f"{cls.kind}: {name} cannot be {what} {_INSTEAD}"
                 raise OptionsError(msg)
             if name in hints and (wanted := _misfit(value, hints[name])):
                 is_word = hints[name] is bool or get_origin(hints[name]) is Literal
