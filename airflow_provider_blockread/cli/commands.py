@@ -22,6 +22,7 @@ from airflow_provider_blockread.cli.records import records
 from airflow_provider_blockread.cli.run import run
 from airflow_provider_blockread.cli.schema import schema
 from airflow_provider_blockread.cli.terminal.interrupts import Interrupted, raise_on_signals
+from airflow_provider_blockread.cli.terminal.quiet import log_without_traces
 from airflow_provider_blockread.cli.ui import ui
 from airflow_provider_blockread.cli.upkeep import abandon_window, exclude_from_window, undo_window
 from airflow_provider_blockread.cli.windows import verify, windows
@@ -55,6 +56,7 @@ def _message(error: BlockReadError) -> str:
 def call(arguments: Sequence[str] | None) -> None:
     """Run the command that the arguments name (default: those of this process), and exit."""
     raise_on_signals()
+    log_without_traces()
     try:
         blockread.main(args=None if arguments is None else list(arguments), prog_name="blockread")
     except BlockReadError as error:

@@ -1,14 +1,16 @@
-"""Commands that show something and change nothing: `files new` as a sensor reports it, `windows show`, and tables."""
+"""Commands that show something and change nothing, tables, and what libraries log meanwhile."""
 
 from __future__ import annotations
 
 import json
+import logging
 import time
 
 import polars as pl
 import pytest
 
 from airflow_provider_blockread.cli.terminal.printing import print_table
+from airflow_provider_blockread.cli.terminal.quiet import log_without_traces
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.ledger.windows.generations import give_up_generation, start_generation
 from airflow_provider_blockread.options import GenerationOptions, JsonLines, Lines, ParquetSink
@@ -136,3 +138,31 @@ def test_a_long_table(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert len(capsys.readouterr().out.splitlines()) == 20_001
     assert time.monotonic() - began < 8
+
+
+def _log_a_failure() -> None:
+    try:
+        int("x")
+    except ValueError:
+        logging.getLogger("a.library").exception("request failed")
+
+
+def test_a_library_s_log_has_no_stack_traces(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A client logs each failure with its trace, and raises it as well, so that the command's own error tells it."""
+    monkeypatch.setattr(logging.root, "handlers", [])
+    log_without_traces()
+    _log_a_failure()
+
+    assert capsys.readouterr().err == "request failed\n"
+
+
+def test_logging_that_was_set_up_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Airflow, or by who calls the command line from Python."""
+    own = [logging.NullHandler()]
+    monkeypatch.setattr(logging.root, "handlers", own)
+    log_without_traces()
+
+    assert logging.root.handlers is own
+    assert len(own) == 1

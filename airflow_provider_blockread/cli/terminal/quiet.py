@@ -1,7 +1,8 @@
-"""Hiding a JVM's start-up messages, unless the JVM does not start."""
+"""Hiding what a terminal need not show: a JVM's start-up messages, and stack traces in the logs of libraries."""
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -9,6 +10,21 @@ from contextlib import contextmanager
 
 _STDERR = 2
 _CHUNK_BYTES = 64 * 2**10
+
+
+class _WithoutTraces(logging.Formatter):
+    def formatException(self, ei: object) -> str:  # noqa: N802 - the name of the class above
+        del ei
+        return ""
+
+
+def log_without_traces() -> None:
+    """Show what libraries log without stack traces, unless someone has set up logging: they raise the error, too."""
+    if not logging.root.handlers:
+        handler = logging.StreamHandler()
+        handler.setLevel(logging.WARNING)
+        handler.setFormatter(_WithoutTraces())
+        logging.root.addHandler(handler)
 
 
 @contextmanager
