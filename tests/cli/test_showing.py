@@ -1,15 +1,13 @@
-"""Commands that show something and change nothing, tables, and what libraries log meanwhile."""
+"""Commands that show something and change nothing, and what libraries log meanwhile."""
 
 from __future__ import annotations
 
 import json
 import logging
-import time
 
 import polars as pl
 import pytest
 
-from airflow_provider_blockread.cli.terminal.printing import print_table
 from airflow_provider_blockread.cli.terminal.quiet import log_without_traces
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.ledger.windows.generations import give_up_generation, start_generation
@@ -129,15 +127,6 @@ def test_windows_show_what_is_published_once_a_rebuild_was_given_up(place: Place
         assert (row["state"], row["generation"], row["groups"]) == ("published", 1, "2/2")
         assert row["note"] == "rebuild (generation 2) was given up"
     assert [group["state"] for group in shown["group_list"]] == ["done", "done"]
-
-
-def test_a_long_table(capsys: pytest.CaptureFixture[str]) -> None:
-    """A list of files takes no longer to print than to read from the ledger; as a table of `rich`, half a minute."""
-    began = time.monotonic()
-    print_table(("path", "n"), [(f"file:///in/{number}", number) for number in range(20_000)])
-
-    assert len(capsys.readouterr().out.splitlines()) == 20_001
-    assert time.monotonic() - began < 8
 
 
 def _log_a_failure() -> None:
