@@ -100,11 +100,11 @@ def lock_upgrade(connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _UPGRADE_LOCK})
 
 
-def insert_or_ignore(connection: Connection, table: Table) -> Insert:
-    """Return an INSERT that skips rows that already exist."""
+def insert_or_ignore(connection: Connection, table: Table, *unique: str) -> Insert:
+    """Return an INSERT that skips rows that already exist, by these columns or by any constraint."""
     if connection.dialect.name == "sqlite":
-        return sqlite.insert(table).on_conflict_do_nothing()
-    return postgresql.insert(table).on_conflict_do_nothing()
+        return sqlite.insert(table).on_conflict_do_nothing(unique or None)
+    return postgresql.insert(table).on_conflict_do_nothing(index_elements=unique or None)
 
 
 def among(connection: Connection, column: ColumnElement[Any], values: Iterable[int | str]) -> ColumnElement[bool]:

@@ -50,7 +50,7 @@ def open_feed(ledger: Ledger, name: str) -> int:
     if found is not None:
         return found
     with ledger.writing() as connection:
-        connection.execute(insert_or_ignore(connection, feeds), {"name": name, "created_at": ledger.now()})
+        connection.execute(insert_or_ignore(connection, feeds, "name"), {"name": name, "created_at": ledger.now()})
         return int(connection.execute(select(feeds.c.id).where(feeds.c.name == name)).scalar_one())
 
 

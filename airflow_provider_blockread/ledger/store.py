@@ -45,6 +45,7 @@ from airflow_provider_blockread.ledger.trouble import (
     lacks_table,
     on_one_line,
     remedy,
+    repeats_id,
     shared_mount,
 )
 
@@ -266,12 +267,12 @@ class Ledger:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except exc.IntegrityError as error:
-            msg = f"ledger {self.name}: another process changed the same rows ({on_one_line(error.orig)}); retry"
-            raise ConflictError(msg) from error
         except exc.DBAPIError as error:
             reason = on_one_line(error.orig)
             state = getattr(error.orig, "sqlstate", None)
+            if isinstance(error, exc.IntegrityError) and not repeats_id(reason):
+                msg = f"ledger {self.name}: another process changed the same rows ({reason}); retry"
+                raise ConflictError(msg) from error
             if lacks_table(reason, state):
                 what = self._needs_upgrade(f"lacks a table ({reason})")
                 msg = f"{what}; if it is already at the newest revision, restore it from a backup"
@@ -291,9 +292,8 @@ class Ledger:
         return f"ledger {self.name} {what}; run `blockread db upgrade --state URL` with its URL"
 
     def _is_newer(self, revision: str) -> str:
-        return (
-            f"ledger {self.name} is at revision {revision}, newer than this package; upgrade airflow-provider-blockread"
-        )
+        what = f"ledger {self.name} is at revision {revision}, newer than this package"
+        return f"{what}; upgrade airflow-provider-blockread"
 
     def _trouble(self, reason: str, state: str | None = None) -> BlockReadError:
         kind = LedgerSchemaError if is_lasting(reason) else LedgerUnavailableError

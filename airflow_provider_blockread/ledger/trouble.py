@@ -32,6 +32,9 @@ _REMEDIES = {
     " parameters, then retry",
     r"unsupported startup parameter": "its pooler does not take this: leave `options` out of its URL, and set them for"
     " its user instead (`ALTER ROLE ... SET search_path TO ...`), then retry",
+    r"^23505.*pk_(feeds|files|listings|requests)": "its sequences are behind its tables, as in a copy by logical"
+    " replication: for each of feeds, files, listings and requests run `SELECT setval(pg_get_serial_sequence('files',"
+    " 'id'), max(id)) FROM files`, then retry",
     r"already exists": f"other tables there have the same names: give the ledger {_ROOM}",
     r"^25006": "it is read-only: name the primary server, or allow its user to write, then retry",
     r"^42501.*for schema": "let its user in (`GRANT USAGE, CREATE ON SCHEMA ... TO ...`), then retry",
@@ -54,11 +57,12 @@ _REMEDIES = {
 #: Problems that persist until a person acts.
 _LASTING = re.compile(
     "is not a database|is malformed|malformed database|prepared statement|already exists|exceeds btree|no equivalent"
-    "|unsupported startup parameter"
+    "|unsupported startup parameter|pk_(?:feeds|files|listings|requests)"
 )
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
-OF_THE_SERVER = frozenset({"22P05", "25006", "3F000", "42501", "42710", "42P05", "42P07"})
+OF_THE_SERVER = frozenset({"22P05", "23505", "25006", "3F000", "42501", "42710", "42P05", "42P07"})
 
+_REPEATED_ID = re.compile("pk_(feeds|files|listings|requests)")
 _NO_TABLE = ("no such table", "no such column")  # SQLite's words
 _NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column
 
@@ -71,6 +75,11 @@ def on_one_line(error: BaseException | None) -> str:
 def lacks_table(reason: str, state: str | None) -> bool:
     """Return whether a table or a column is missing, according to a reason and a state of PostgreSQL."""
     return state in _NO_TABLE_STATES or reason.startswith(_NO_TABLE)
+
+
+def repeats_id(reason: str) -> bool:
+    """Return whether a row was to get the id of another one, which only a sequence does that is behind its table."""
+    return _REPEATED_ID.search(reason) is not None
 
 
 def remedy(reason: str, state: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 from contextlib import closing, suppress
@@ -11,8 +12,10 @@ from sqlalchemy import select, text
 
 from airflow_provider_blockread.errors import LedgerSchemaError
 from airflow_provider_blockread.ledger.feeds import open_feed
+from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.schema import tables
 from airflow_provider_blockread.ledger.store import Ledger
+from tests.ledger.make import version
 
 on_a_server = pytest.mark.parametrize("url", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True)
 
@@ -57,3 +60,25 @@ def test_a_pooler_that_takes_no_options(ledger: Ledger, url: str) -> None:
 
     with closing(Ledger(server.replace("//postgres:", f"//me_{schema}:"))) as mine:
         assert open_feed(mine, "f") == open_feed(ledger, "f")
+
+
+@on_a_server
+def test_a_logical_replica(ledger: Ledger) -> None:
+    """It has all rows, but its sequences are those of a new ledger; the message says what moves them on."""
+    record_files(ledger, "a", [version("1")])
+    with ledger.writing() as connection:
+        for table in ("feeds", "files", "listings"):
+            connection.execute(text(f"SELECT setval(pg_get_serial_sequence('{table}', 'id'), 1, false)"))
+    said = (
+        r"duplicate key .*; its sequences are behind its tables, .* run `(SELECT setval\(.*\) FROM files)`, then retry"
+    )
+    for feed in ("a", "b"):
+        with pytest.raises(LedgerSchemaError, match=said) as refused:
+            record_files(ledger, feed, [version("1"), version("2")])
+    advice = re.findall(said, str(refused.value))[0]
+    with ledger.writing() as connection:
+        for table in ("feeds", "files", "listings", "requests"):
+            connection.execute(text(advice.replace("files", table)))
+
+    for feed, new in (("a", 1), ("b", 2)):
+        assert record_files(ledger, feed, [version("1"), version("2")]).new == new
