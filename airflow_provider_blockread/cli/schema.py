@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
@@ -20,7 +21,7 @@ from airflow_provider_blockread.cli.options.shared import (
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json, say
-from airflow_provider_blockread.errors import OptionsError, SourceError
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, SourceError
 from airflow_provider_blockread.ledger.store import utc_now
 from airflow_provider_blockread.options import Bounds, Csv, FileSource, Policies
 from airflow_provider_blockread.options.parsing.sizes import plural
@@ -70,7 +71,7 @@ def schema(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
         raise OptionsError(msg)
     stores, source, sampled = Stores(), given.file_source(), list[str]()
     opening = _Opening(policies=Policies(), bounds=bounds_of(source))
-    with printing_aside(), naming_sampled(sampled):
+    with printing_aside(), _advising(), naming_sampled(sampled):
         samples = sample_files(stores, _with_bytes(stores, source), option, opening, sampled)
         first = list(islice(samples, 1))
         if not first:
@@ -87,6 +88,17 @@ def schema(**options: Any) -> None:  # noqa: ANN401 - click passes every option 
     for words in found.unfit:
         say(words, err=True)
     say(found.schema)
+
+
+@contextmanager
+def _advising() -> Iterator[None]:
+    """Let errors about files name the options of this command, in which no window is involved."""
+    try:
+        yield
+    except BlockReadError as error:
+        text = str(error).replace("`blockread windows exclude`", "--exclude")
+        error.args = (text.replace("columns='by_name'", "--format-option columns=by_name"),)
+        raise
 
 
 def _with_bytes(stores: Stores, source: FileSource, now: Callable[[], datetime] = utc_now) -> Iterator[FileVersion]:

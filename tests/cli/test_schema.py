@@ -74,11 +74,14 @@ def test_a_sample_without_objects(place: Place) -> None:
 
 
 def test_files_with_other_headers(place: Place) -> None:
-    """The error names the second one, and the option that takes both."""
+    """The error names the second one, and the options of this command that take both or one of them."""
     place.put({"a": b"x\n1\n", "b": b"y\n1\n"})
     csv = ("--format", "csv", "--format-option", "header=true")
 
-    assert f"inferred, {(place.source / 'b').as_uri()}: the headers of the files differ" in _refused(place, *csv)
+    said = _refused(place, *csv)
+    assert f"inferred, {(place.source / 'b').as_uri()}: the headers of the files differ" in said
+    assert said.endswith("; set --format-option columns=by_name, or exclude one of the files with --exclude")
+    assert _schema(place, *csv, "--exclude", "b").stdout == "x long\n"
     assert _schema(place, *csv, "--format-option", "columns=by_name").stdout == "x long, y long\n"
 
 
