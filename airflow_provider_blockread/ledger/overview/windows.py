@@ -138,12 +138,7 @@ def list_windows(
 ) -> list[WindowRow]:
     """Return the windows of the feed with this name, or of all, newest first; or only the one with the id `window`.
 
-    Args:
-        ledger: where they are.
-        feed: the name of their feed; None for all feeds.
-        window: the id of the only one.
-        state: one of `OPEN_STATES` and `OVER_STATES` that they are in; None for any.
-        limit: the most to return.
+    `state`, one of `OPEN_STATES` and `OVER_STATES`, leaves out those in other states.
     """
     query = _filtered(_newest_first(), WindowFilter(state=state or ""))
     if feed is not None:
@@ -151,8 +146,8 @@ def list_windows(
     if window is not None:
         query = query.where(windows.c.id == window)
     judged = state in OPEN_STATES
-    now = ledger.now()
     found: list[WindowRow] = []
+    now = ledger.now()
     with ledger.reading() as connection:
         rows = connection.execute(query if judged else query.limit(limit)).all()  # few are unfinished
         for some in batched(rows, _BATCH):

@@ -160,6 +160,10 @@ def _describe(request: PlanRequest, found: Discovered, held: HeldBack) -> str:
         text += f", {found.modified:,} modified"
     if found.missing:
         text += f"; {found.missing:,} vanished before they were planned"
+    if not found.seen and not found.held_back and request.files is None:
+        source = request.source
+        but = f", exclude={list(source.excludes)!r}" if source.excludes else ""
+        text += f"; looked for pattern={list(source.patterns)!r}{but}, hidden={source.hidden!r}"
     return text
 
 

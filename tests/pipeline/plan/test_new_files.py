@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from airflow_provider_blockread.errors import FileMissingError
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.options import FileSource, Limits, Selection
+from airflow_provider_blockread.steps.plan.planning import plan
 from airflow_provider_blockread.steps.upkeep.withdrawing import abandon
 from airflow_provider_blockread.steps.watch.new_files import (
     SHOWN,
@@ -145,3 +147,17 @@ def test_files_of_earlier_listings_are_told(here: Pipe) -> None:
 
     assert "feed feed: 3 files seen, 0 new, 1 found earlier and in no window yet" in here.messages
     assert here.values() == ["a", "b", "c"]
+
+
+def test_a_listing_that_finds_nothing_says_what_it_looked_for(pipe: Pipe) -> None:
+    """A pattern in another case, or a hidden name, is a frequent mistake; files that are counted say why themselves."""
+    land(pipe, "a.csv")
+    land(pipe, "_b.CSV")
+    for rules in ({"pattern": "*.CSV"}, {"exclude": "*.csv"}, {"min_age": 60.0}, {}):
+        source = FileSource(str(pipe.source), **rules)
+        plan(pipe.env, replace(pipe.request("w"), source=source))
+
+    nothing = "feed feed: 0 files seen, 0 new"
+    assert pipe.messages[0] == f"{nothing}; looked for pattern=['*.CSV'], hidden=False"
+    assert f"{nothing}; looked for pattern=['**'], exclude=['*.csv'], hidden=False" in pipe.messages
+    assert sum("looked for" in message for message in pipe.messages) == 2
