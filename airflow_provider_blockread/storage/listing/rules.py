@@ -105,7 +105,9 @@ class NameRules:
 
 def _require_relative(source: FileSource) -> None:
     """Refuse patterns that begin with a root, as in other systems: they would match no file, or leave none out."""
-    roots = {uris.child(place, "") for root in source.roots for place in _spellings(root)}
+    roots = sorted(
+        {uris.child(place, "") for root in source.roots for place in _spellings(root)}, key=len, reverse=True
+    )
     for pattern in source.patterns + source.excludes:
         mark = MARK if pattern.startswith(MARK) else ""
         rest = next((pattern[len(mark + root) :] for root in roots if pattern.startswith(root, len(mark))), "")

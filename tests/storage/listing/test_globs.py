@@ -140,6 +140,7 @@ def test_what_only_other_globs_mean_is_refused(option: str, glob: str) -> None:
         ("/data//in", "file:///data/in/tmp/**", "tmp/**"),
         ("s3a://b/in", "s3a://b/in/*.csv", "*.csv"),
         ("s3a://b/in", "s3://b/in/*.csv", "*.csv"),
+        (["/data/in", "/data/in/sub"], "/data/in/sub/*.csv", "*.csv"),
         (["/data/one", "/data/two"], r"re:/data/two/.*\.csv", r"re:.*\.csv"),
     ],
 )
