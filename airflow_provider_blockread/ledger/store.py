@@ -168,7 +168,7 @@ class Ledger:
             LedgerUnavailableError: when the database cannot be reached.
         """
         if self._file is not None and is_missing(self._file):
-            raise LedgerSchemaError(self._needs_upgrade("does not exist: correct its name (--state), or create it"))
+            raise LedgerSchemaError(self._needs_upgrade("does not exist: set --state or BLOCKREAD_STATE, or create it"))
         try:
             with self.reading() as connection:
                 revision = migrations.current(connection)

@@ -34,7 +34,8 @@ def test_a_reading_command_creates_no_ledger(place: Place, command: list[str]) -
     done = typo.call(*command)
 
     assert isinstance(done.exception, LedgerSchemaError)
-    assert "does not exist: correct its name (--state), or create it; run `blockread db upgrade" in str(done.exception)
+    said = "does not exist: set --state or BLOCKREAD_STATE, or create it; run `blockread db upgrade"
+    assert said in str(done.exception)
     assert not (place.folder / "typo").exists()
 
 

@@ -189,7 +189,8 @@ def test_a_folder_that_is_missing_is_made(tmp_path: Path) -> None:
     """The embedded default is created with its folder; before that, nothing is."""
     ledger = Ledger(default_url(str(tmp_path / "new" / "home")))
     with pytest.raises(
-        LedgerSchemaError, match=r"does not exist: correct its name \(--state\), or create it; run `blockread db"
+        LedgerSchemaError,
+        match=r"does not exist: set --state or BLOCKREAD_STATE, or create it; run `blockread db",
     ):
         ledger.check()
     assert not (tmp_path / "new").exists()
