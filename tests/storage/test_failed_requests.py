@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from types import SimpleNamespace
 
 import pytest
-from botocore.exceptions import ClientError
+from aiohttp import ClientConnectorDNSError
+from aiohttp.client_reqrep import ConnectionKey
+from botocore.exceptions import ClientError, EndpointConnectionError
 from gcsfs.retry import HttpError
 
 from airflow_provider_blockread.errors import SourceError, TransientError
@@ -62,6 +65,20 @@ def test_a_race_or_a_damaged_body_is_no_refusal(code: str, status: int) -> None:
     fault = fault_of(ClientError(answer, "DeleteObject"))
 
     assert fault == Fault(kind="failed", word=code)
+
+
+@pytest.mark.parametrize(
+    ("error", "server"),
+    [
+        (EndpointConnectionError(endpoint_url="http://key:word@minio.locl:9000/lake?sig=s3cret"), "minio.locl:9000"),
+        (ClientConnectorDNSError(ConnectionKey("fake", 4443, True, True, None, None, None), OSError()), "fake:4443"),  # noqa: FBT003 - aiohttp's
+    ],
+)
+def test_a_server_that_does_not_answer_is_named(error: Exception, server: str) -> None:
+    """Its address may be mistyped; a key in it is not shown."""
+    expected = rf"gs://lake/in: the store failed \({type(error).__name__} at {server}\); try again when it is back"
+
+    assert re.fullmatch(expected, str(as_error("gs://lake/in", error)))
 
 
 def test_a_name_node_that_keeps_silent(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Translates errors of stores' clients into errors of this package, with the place and what to do.
 
 Clients' errors are recognised only by names and codes, so the clients need not be installed. Their own text is not
-passed on, except for a code or a class's name, since it may quote an address with a key or a token.
+passed on, except for a code, a class's name or a server's, since it may quote an address with a key or a token.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import BlockReadError, FileMissingError, SourceError, TransientError
 from airflow_provider_blockread.storage.uris import without_secret
@@ -85,7 +86,8 @@ def fault_of(error: BaseException) -> Fault | None:
         if _of_client(cause):
             code, status = _code(cause), _status(cause)
             kind = _by_code(code) or _by_type(cause) or _by_status(status) or "failed"
-            return Fault(kind=kind, word=code or (f"status {status}" if status else type(cause).__name__))
+            word = code or (f"status {status}" if status else f"{type(cause).__name__}{_server(cause)}")
+            return Fault(kind=kind, word=word)
     return None
 
 
@@ -120,6 +122,15 @@ def _status(error: BaseException) -> int:
         found = getattr(response, "status_code", None) if found is None else found
     text = str(found or "")
     return int(text) if text.isdecimal() and len(text) == 3 else 0  # noqa: PLR2004 - as HTTP's are
+
+
+def _server(error: BaseException) -> str:
+    """Return the host and port that did not answer, where a client tells; the rest of the address may have a key."""
+    known = getattr(error, "kwargs", None)  # botocore's
+    address = str(known.get("endpoint_url", "")) if isinstance(known, dict) else ""
+    host, port = (getattr(error, name, None) for name in ("host", "port"))  # aiohttp's
+    server = f"{host}:{port}" if host else urlsplit(address).netloc.rpartition("@")[2]
+    return server and f" at {server}"
 
 
 def _by_code(code: str) -> Kind | None:
