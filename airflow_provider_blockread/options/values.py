@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.checks import has_value, is_template, known_too_late
+from airflow_provider_blockread.options.parsing.texts import from_text, truth
 
 _KINDS: dict[str, type[Value]] = {}
-
-_COMMA = re.compile(r",(?![^()]*\))")  # except inside parentheses
-_ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{2})|[\x20-\x7e]|(?=[^\x20-\x7e])|$)")
-_ESCAPES = {rb"\n": b"\n", rb"\r": b"\r", rb"\t": b"\t", rb"\0": b"\0", rb"\\": b"\\"}
 
 _HINTS: dict[type, dict[str, Any]] = {}  # of the fields of options, by class
 _WORDS: Mapping[object, str] = {
@@ -103,7 +99,7 @@ class Value:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             value = _render(getattr(self, field.name), has_value(self.kind, field.name, render))
             is_flag = isinstance(value, str) and hints[field.name] is bool
-            rendered[field.name] = _truth(field.name, value) if is_flag else value
+            rendered[field.name] = truth(field.name, value) if is_flag else value
         return type(self)(**rendered)
 
 
@@ -213,65 +209,12 @@ def parse_options(cls: type[V], texts: Mapping[str, str]) -> dict[str, Any]:
         OptionsError: when a text is not of its option's type.
     """
     hints = _hints(cls)
-    return {name: _from_text(name, text, hints.get(name, str)) for name, text in texts.items()}
+    return {name: from_text(name, text, hints.get(name, str)) for name, text in texts.items()}
 
 
 def _public(cls: type[Value]) -> list[str]:
     """Return the names of the fields that JSON contains."""
     return [f.name for f in dataclasses.fields(cls) if "private" not in f.metadata]  # type: ignore[arg-type]
-
-
-def _from_text(name: str, text: str, hint: object) -> object:
-    if get_origin(hint) is Sequence:
-        return tuple(filter(None, _COMMA.split(text)))
-    if get_origin(hint) is Mapping:
-        return _pairs(name, text)
-    accepted = get_args(hint) or (hint,)
-    if bytes in accepted:
-        return None if not text and type(None) in accepted else _unescape(name, text)
-    if bool in accepted:
-        return _truth(name, text)
-    for number, what in ((int, "a whole number"), (float, "a number")):
-        if number in accepted and str not in accepted:
-            try:
-                return number(text)
-            except ValueError as error:
-                msg = f"option {name}={text!r} must be {what}"
-                raise OptionsError(msg) from error
-    return text
-
-
-def _truth(name: str, text: str) -> bool:
-    if text.lower() not in {"true", "false"}:
-        msg = f"option {name}={text!r} must be true or false"
-        raise OptionsError(msg)
-    return text.lower() == "true"
-
-
-def _pairs(name: str, text: str) -> dict[str, str]:
-    pairs = [pair.rpartition("=") for pair in filter(None, text.split(","))]
-    if wrong := next((value for key, _, value in pairs if not key), None):
-        msg = f"option {name}: {wrong!r} must be name=value; write several as {name}=one=x,two=y"
-        raise OptionsError(msg)
-    return {key: value for key, _, value in pairs}
-
-
-def _unescape(name: str, text: str) -> str | bytes:
-    """Return the text with its escapes replaced; bytes if the result is not UTF-8."""
-
-    def replace(match: re.Match[bytes]) -> bytes:
-        if match[1]:
-            return bytes.fromhex(match[1].decode())
-        if match[0] in _ESCAPES:
-            return _ESCAPES[match[0]]
-        msg = f"option {name}={text!r} has an unknown escape {match[0].decode()!r}; write a backslash as two"
-        raise OptionsError(msg)
-
-    data = _ESCAPE.sub(replace, text.encode())
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        return data
 
 
 def _encode(value: object) -> object:

@@ -128,7 +128,7 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/partitions.py", "only Iceberg tables support", f"{_TRANSFORMS}::test_transforms_are_icebergs"),
     Remedy("options/sinks.py", "which is an audit column", f"{_PATHS}::test_an_option_that_is_no_list"),
     Remedy("options/tables.py", "is for files that readers open", f"{_POSTGRES}::test_what_a_table_needs"),
-    Remedy("options/values.py", "must be name=value", f"{_ARRANGED}::test_from_a_command_line"),
+    Remedy("options/parsing/texts.py", "must be name=value", f"{_ARRANGED}::test_from_a_command_line"),
     Remedy("options/tables.py", "leave it out of audit", f"{_POSTGRES}::test_what_a_table_needs"),
     Remedy("options/tables.py", "names code", f"{_ICEBERG}::test_code_is_no_option"),
     Remedy("options/tables.py", "gives columns other names", f"{_DELTA}::test_columns_of_other_names_in_files"),
@@ -224,15 +224,19 @@ OPTIONS_SIDE: list[Entry] = [
         "options/values.py", "has no option", f"{OPTIONS}::test_an_option_of_the_command_line_is_taken_when_corrected"
     ),
     Remedy(
-        "options/values.py", "true or false", f"{OPTIONS}::test_an_option_of_the_command_line_is_taken_when_corrected"
+        "options/parsing/texts.py",
+        "true or false",
+        f"{OPTIONS}::test_an_option_of_the_command_line_is_taken_when_corrected",
     ),
     Remedy(
-        "options/values.py",
+        "options/parsing/texts.py",
         "option {}={} must be {}",
         f"{OPTIONS}::test_a_number_of_the_command_line_is_taken_when_it_is_one",
     ),
     Remedy(
-        "options/values.py", "unknown escape", f"{OPTIONS}::test_an_option_of_the_command_line_is_taken_when_corrected"
+        "options/parsing/texts.py",
+        "unknown escape",
+        f"{OPTIONS}::test_an_option_of_the_command_line_is_taken_when_corrected",
     ),
     Remedy(
         "options/storage_events.py",
