@@ -226,7 +226,8 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         dag = context["dag"]
         groups = {name for name in dag.task_group.get_task_group_dict() if name is not None}
         # Other operators may have a `group` of their own, which may be no text.
-        others = [task for task in dag.tasks if task.task_id != self.task_id]  # a running task is a copy of the DAG's
+        kinds = {task: getattr(task, "operator_class", type(task)) for task in dag.tasks}  # that of a mapped task
+        others = [task for task, kind in kinds.items() if not issubclass(kind, NewFilesSensor)]
         named = [getattr(task, "partial_kwargs", vars(task)).get("group") for task in others]
         if self.group not in [*groups, *named, *(task.task_id for task in others)]:
             known = ", ".join(sorted(groups)) or "none"

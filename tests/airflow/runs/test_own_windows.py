@@ -211,6 +211,7 @@ def test_a_sensor_names_a_pipeline_of_its_dag(
     with DAG(dag_id, schedule=None) as dag:
         BlockReadTaskGroup("logs", source=source, sink=ParquetSink(str(tmp_path / "lake")))
         NewFilesSensor(task_id="wait", source=source, group="lgos", poke_interval=1, timeout=1)
+        NewFilesSensor(task_id="alike", source=source, group="lgos", poke_interval=1, timeout=1)
 
     assert runs.states(runs.start(dag))["wait"] == "failed"
     assert "the DAG has no task group or task 'lgos'; its groups: logs" in capsys.readouterr().out
