@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.checks import above_zero, is_template, line_ends
 from airflow_provider_blockread.options.parsing.sizes import parse_size
-from airflow_provider_blockread.options.parsing.times import TimePattern
+from airflow_provider_blockread.options.parsing.times import TimePattern, parse_age
 from airflow_provider_blockread.options.values import Value
 
 #: Placeholders for a file's name in the name of its done-marker: the whole name, or the part before its last dot.
@@ -41,9 +41,10 @@ class FileSource(Value):
     `.gstmp`, `.crdownload`) are skipped unless `hidden` is true. `max_depth` counts the names of a path below its root:
     at 1, as with `recursive=False`, no folder is listed.
 
-    Files wait, and each plan counts them, until they are `min_age` seconds old and their `done_marker` exists:
-    `{name}.done` or `{stem}.ok` beside each file, or `_SUCCESS` in its folder. Markers are never taken. Files smaller
-    than `min_size` or larger than `max_size` (bytes, or text such as `"1KiB"`) are left out and counted.
+    Files wait, and each plan counts them, until they are `min_age` old (seconds, or text such as `"5min"`) and their
+    `done_marker` exists: `{name}.done` or `{stem}.ok` beside each file, or `_SUCCESS` in its folder. Markers are never
+    taken. Files smaller than `min_size` or larger than `max_size` (bytes, or text such as `"1KiB"`) are left out and
+    counted.
 
     A link of a local or SFTP source that leads out of all roots is left out and counted, unless `follow_links` is
     `"anywhere"`. Redirects of a web server are followed to itself and to the `redirect_hosts`.
@@ -62,7 +63,7 @@ class FileSource(Value):
     recursive: bool = True
     max_depth: int | None = None
     hidden: bool = False
-    min_age: float = 0.0  # seconds
+    min_age: float | str = 0.0  # seconds, or text
     min_size: int | str | None = None
     max_size: int | str | None = None
     done_marker: str | None = None
@@ -81,9 +82,8 @@ class FileSource(Value):
         if not self.patterns:
             msg = "file_source: pattern must list at least one; leave it out to take all files"
             raise OptionsError(msg)
-        if not isinstance(self.min_age, (int, float)) or not self.min_age >= 0:
-            msg = f"file_source: min_age must be a number of seconds, not {self.min_age!r}"
-            raise OptionsError(msg)
+        if not is_template(str(self.min_age)):
+            parse_age(self.min_age)
         if self.time_pattern is not None and not is_template(self.time_pattern):
             TimePattern.parse(self.time_pattern, "UTC" if is_template(self.time_zone) else self.time_zone)
         if self.time_pattern is None and self.time_zone != "UTC":

@@ -185,7 +185,7 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
         (FileSource, {"uris": ()}, "at least one root"),
         (FileSource, {"uris": ["a", " "]}, "no blank one"),
         (FileSource, {"uris": "a", "max_depth": 0}, "max_depth must be a whole number above 0, not 0"),
-        (FileSource, {"uris": "a", "min_age": "5min"}, "min_age must be a number of seconds, not '5min'"),
+        (FileSource, {"uris": "a", "min_age": "5 eons"}, "'5 eons' is not a duration"),
         (FileSource, {"uris": "a", "max_depth": 2, "recursive": False}, "recursive=False is a depth of 1"),
         (
             FileSource,

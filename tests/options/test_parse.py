@@ -14,6 +14,7 @@ from airflow_provider_blockread.options import (
     FileSource,
     Fixed,
     Lines,
+    SparkJob,
     Splitting,
     parse,
     parse_size,
@@ -71,8 +72,8 @@ def test_text_becomes_the_option_s_type() -> None:
     assert parse(Fixed, {"length": "12", "short_last": "keep"}) == Fixed(length=12, short_last="keep")
     assert parse(Lines, {"newline": "lf"}) == Lines(newline="lf")
     assert parse(Splitting, {"block_size": "64MiB", "max_groups": "3"}) == Splitting(block_size="64MiB", max_groups=3)
-    assert parse(FileSource, {"uris": "in", "recursive": "False", "min_age": "1.5"}) == FileSource(
-        "in", recursive=False, min_age=1.5
+    assert parse(FileSource, {"uris": "in", "recursive": "False", "min_age": "5min"}) == FileSource(
+        "in", recursive=False, min_age="5min"
     )
 
 
@@ -80,7 +81,7 @@ def test_text_becomes_the_option_s_type() -> None:
     ("kind", "texts", "message"),
     [
         (Fixed, {"length": "twelve"}, "length='twelve' must be a whole number"),
-        (FileSource, {"uris": "in", "min_age": "soon"}, "min_age='soon' must be a number"),
+        (SparkJob, {"heartbeat_s": "often"}, "heartbeat_s='often' must be a number"),
         (FileSource, {"uris": "in", "hidden": "maybe"}, "hidden='maybe' must be true or false"),
         (Lines, {"delimiter": "x"}, "lines has no option 'delimiter'"),
     ],

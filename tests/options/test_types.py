@@ -124,7 +124,6 @@ class Result:
         (lambda later: Limits(max_files=later), "limits: max_files cannot be a Result, "),
         (lambda later: Csv(header=later), "csv: header cannot be a Result, "),
         (lambda _: Limits(max_files=TEMPLATE), "limits: max_files cannot be a template; "),
-        (lambda _: FileSource("/in", min_age=TEMPLATE), "file_source: min_age cannot be a template; "),
         (lambda _: Policies(on_bad_record=TEMPLATE), "policies: on_bad_record cannot be a template; "),
     ],
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import SourceError
 from airflow_provider_blockread.options import FileSource
+from airflow_provider_blockread.options.parsing.times import parse_age
 from airflow_provider_blockread.storage import uris
 from airflow_provider_blockread.storage.schemes import scheme_for
 
@@ -44,7 +45,8 @@ class VersionRules:
     """
 
     def __init__(self, source: FileSource, now_s: float, held: HeldBack) -> None:
-        self._latest_ns = int((now_s - source.min_age) * 10**9) if source.min_age else None
+        age = parse_age(source.min_age)
+        self._latest_ns = int((now_s - age) * 10**9) if age else None
         self._least, self._most = source.size_bounds
         self._held = held
 

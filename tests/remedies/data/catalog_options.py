@@ -185,7 +185,6 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy("options/checks.py", "ends with a line end", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "at least one root", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "Leave identity out", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
-    Remedy("options/source.py", "number of seconds", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "recursive=False is", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "is larger than max_size", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "is not a marker", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),

@@ -117,7 +117,6 @@ WORKED_OUT = [
             [{"query": "SELECT * FROM records"}, {"query": "WITH r AS (SELECT * FROM records) SELECT * FROM r"}]),
     Refused(Sql, {"query": "SELECT 1"}, "but it does not name that: 'SELECT 1'", [{"query": "SELECT 1 FROM Records"}]),
     Refused(FileSource, {"uris": ["in", " "]}, "at least one root, and no blank one", [{"uris": ["in"]}]),
-    Refused(FileSource, {"uris": "in", "min_age": "5min"}, "min_age must be a number of seconds", [{"min_age": 300}]),
     Refused(FileSource, {"uris": "in", "redirect_hosts": ["https://files.example.com/"]}, "must list names of hosts",
             [{"redirect_hosts": ["files.example.com"]}]),
     Refused(FileSource, {"uris": "in", "max_depth": 0}, "max_depth must be a whole number above 0", [{"max_depth": 1}]),

@@ -119,7 +119,7 @@ def test_young_files_wait(tmp_path: Path) -> None:
     os.utime(tmp_path / "young", (NOW_S - 59, NOW_S - 59))
 
     assert listed(FileSource(str(tmp_path), min_age=60), below=tmp_path) == ["old"]
-    assert listed(FileSource(str(tmp_path / "young"), min_age=60), below=tmp_path) == []
+    assert listed(FileSource(str(tmp_path / "young"), min_age="1min"), below=tmp_path) == []
 
 
 def test_several_roots_yield_each_file_once(tmp_path: Path) -> None:
