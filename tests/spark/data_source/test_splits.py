@@ -61,7 +61,8 @@ def test_rows_do_not_depend_on_blocks(case: Case, draw: st.DataObject, size: int
     option = dataclasses.replace(case.option, schema="a string, b string")
     if option.header:
         mark = case.before[0]
-        data = mark + f"a{option.delimiter}b\n".encode(case.encoding) + data.removeprefix(mark)
+        title = 'no "row\n' * option.skip_lines
+        data = mark + f"{title}a{option.delimiter}b\n".encode(case.encoding) + data.removeprefix(mark)
     assume(case.records(data) is not None)
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "file").write_bytes(data)
