@@ -18,6 +18,7 @@ _MOUNTS = Path("/proc/self/mounts")
 
 _FREE_SPACE = "free space on its disk, then retry; what was begun is rolled back"
 _ROOM = "a place of its own: another file, or in PostgreSQL another database or schema"
+_IDS = "pk_(feeds|files|listings|requests)"  # constraints on ids that sequences give
 #: What to do, by PostgreSQL's state and the words of either database; the first match counts.
 _REMEDIES = {
     r"readonly database": "let the account that runs this write to the file, to those named as it is with -wal or -shm,"
@@ -32,7 +33,7 @@ _REMEDIES = {
     " parameters, then retry",
     r"unsupported startup parameter": "its pooler does not take this: leave `options` out of its URL, and set them for"
     " its user instead (`ALTER ROLE ... SET search_path TO ...`), then retry",
-    r"^23505.*pk_(feeds|files|listings|requests)": "its sequences are behind its tables, as in a copy by logical"
+    f"^23505.*{_IDS}": "its sequences are behind its tables, as in a copy by logical"
     " replication: for each of feeds, files, listings and requests run `SELECT setval(pg_get_serial_sequence('files',"
     " 'id'), max(id)) FROM files`, then retry",
     r"already exists": f"other tables there have the same names: give the ledger {_ROOM}",
@@ -57,12 +58,11 @@ _REMEDIES = {
 #: Problems that persist until a person acts.
 _LASTING = re.compile(
     "is not a database|is malformed|malformed database|prepared statement|already exists|exceeds btree|no equivalent"
-    "|unsupported startup parameter|pk_(?:feeds|files|listings|requests)"
+    f"|unsupported startup parameter|{_IDS}"
 )
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
 OF_THE_SERVER = frozenset({"22P05", "23505", "25006", "3F000", "42501", "42710", "42P05", "42P07"})
 
-_REPEATED_ID = re.compile("pk_(feeds|files|listings|requests)")
 _NO_TABLE = ("no such table", "no such column")  # SQLite's words
 _NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column
 
@@ -79,7 +79,7 @@ def lacks_table(reason: str, state: str | None) -> bool:
 
 def repeats_id(reason: str) -> bool:
     """Return whether a row was to get the id of another one, which only a sequence does that is behind its table."""
-    return _REPEATED_ID.search(reason) is not None
+    return re.search(_IDS, reason) is not None
 
 
 def remedy(reason: str, state: str | None) -> str:

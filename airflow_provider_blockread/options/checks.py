@@ -25,7 +25,7 @@ def known_too_late(value: object, hint: object) -> str:
     return "a template;" if no_text and isinstance(value, str) and is_template(value) else ""
 
 
-def has_value(kind: str, name: str, render: Callable[[str], str]) -> Callable[[str], str]:
+def requiring_value(kind: str, name: str, render: Callable[[str], str]) -> Callable[[str], str]:
     """Return `render`, but with a refusal of templates that are rendered to None: that would be taken for a name.
 
     Raises:

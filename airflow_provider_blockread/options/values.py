@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import has_value, is_template, known_too_late
+from airflow_provider_blockread.options.checks import is_template, known_too_late, requiring_value
 from airflow_provider_blockread.options.parsing.texts import from_text, truth
 
 _KINDS: dict[str, type[Value]] = {}
@@ -97,7 +97,7 @@ class Value:
         """
         hints, rendered = _hints(type(self)), {}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = _render(getattr(self, field.name), has_value(self.kind, field.name, render))
+            value = _render(getattr(self, field.name), requiring_value(self.kind, field.name, render))
             is_flag = isinstance(value, str) and hints[field.name] is bool
             rendered[field.name] = truth(field.name, value) if is_flag else value
         return type(self)(**rendered)
