@@ -11,6 +11,7 @@ from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.checks import above_zero, is_template
 from airflow_provider_blockread.options.formats import FormatOption, Lines, WholeFile
 from airflow_provider_blockread.options.functions import AsRead, FunctionOption
+from airflow_provider_blockread.options.parsing.sizes import most_of
 from airflow_provider_blockread.options.sinks import FILE_COLUMNS, ArchiveSink, ColumnarSink, Sink
 from airflow_provider_blockread.options.source import Bounds
 from airflow_provider_blockread.options.values import Value, from_json
@@ -33,7 +34,8 @@ class Policies(Value):
 
     `on_missing`, `on_changed`: if a planned file is gone, or has another version: `fail`, or `exclude` the file and
     record it.
-    `on_bad_record`: `fail`, `quarantine` its bytes, or `drop` and count it.
+    `on_bad_record`: `fail`, `quarantine` its bytes, or `drop` and count it. A window with more bad records than
+    `max_bad_records` (a number, or a share of its records such as `"0.1%"`) is not published.
     `on_rerun`: if a published window is cleared: `rebuild`, `verify` (read and prove, write nothing) or `skip`.
     `on_empty`: if there is nothing to read: `skip` the tasks downstream, or let them run (`succeed`).
     `proof="digest"` adds a sum of record hashes that does not depend on how files were split.
@@ -45,6 +47,7 @@ class Policies(Value):
     on_missing: Literal["fail", "exclude"] = "fail"
     on_changed: Literal["fail", "exclude"] = "fail"
     on_bad_record: Literal["fail", "quarantine", "drop"] = "fail"
+    max_bad_records: int | str | None = None
     on_rerun: Literal["rebuild", "verify", "skip"] = "rebuild"
     on_empty: Literal["skip", "succeed"] = "skip"
     proof: Literal["sums", "digest"] = "sums"
@@ -59,6 +62,22 @@ class Policies(Value):
         if self.max_record_bytes > _LONGEST:
             msg = f"policies: max_record_bytes={self.max_record_bytes} must be below 2 GiB; give at most {_LONGEST}"
             raise OptionsError(msg)
+        if self.max_bad_records is not None:
+            self._check_max_bad_records(self.max_bad_records)
+
+    def allows_bad(self, bad_records: int, records: int) -> bool:
+        """Return whether a window may be published with so many bad ones among its records."""
+        return self.max_bad_records is None or bad_records <= most_of(self.max_bad_records, records)
+
+    def _check_max_bad_records(self, most: int | str) -> None:
+        if self.on_bad_record == "fail":
+            msg = (
+                f"policies: max_bad_records={most!r} has no meaning under on_bad_record='fail', which fails the window"
+                " at its first bad record; set on_bad_record to 'quarantine' or 'drop', or leave max_bad_records out"
+            )
+            raise OptionsError(msg)
+        if not is_template(str(most)):
+            most_of(most, 0)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,4 +31,5 @@ def prove(evidence: Evidence) -> Sums:
         chain.refuse(f"a receipt of block {extra.block} is left over: it was read twice or never planned")
     chain.finish()
     chain.hand_over()
+    chain.check_bad_records()
     return chain.sums(rows=check_outputs(evidence, chain))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from airflow_provider_blockread.blocks import Block, FileVersion
 from airflow_provider_blockread.exchange.model import GroupResult, OutputFile, Receipt
-from airflow_provider_blockread.options import FunctionOption
+from airflow_provider_blockread.options import FunctionOption, Policies
 from airflow_provider_blockread.records import RecordFormat
 
 #: Returns the current version of a block's file, or raises an error; called once a file at most.
@@ -67,7 +67,7 @@ class Evidence:
     count_bad: Count  # of files of the quarantine
     fmt: RecordFormat  # with which the blocks were read
     writes: bool  # False for a verification, which leaves no output
-    on_bad_record: str  # fail | quarantine | drop
+    policies: Policies  # what they say of bad records is checked
     keep: Callable[[Sequence[FileSums]], None] = lambda _: None  # receives the sums of files as they are proven
     function: FunctionOption  # says which rows to expect
     before: Mapping[int, tuple[int, int]] = field(default_factory=dict)  # by file: next start, state before its part

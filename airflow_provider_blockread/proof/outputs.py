@@ -37,7 +37,7 @@ def check_outputs(evidence: Evidence, chain: Chain) -> int:
     quarantined = [output for result in evidence.results for output in result.quarantined]
     kept = _check_files(chain, quarantined, evidence.count_bad)
     bad = chain.bad_records
-    if evidence.on_bad_record == "quarantine" and kept != bad:
+    if evidence.policies.on_bad_record == "quarantine" and kept != bad:
         chain.refuse(f"{plural(bad, 'record is', 'records are')} bad, but the quarantine holds {kept}")
     return held
 

@@ -8,6 +8,7 @@ from airflow_provider_blockread.blocks import Block
 from airflow_provider_blockread.blocks.ids import same_version
 from airflow_provider_blockread.errors import ProofError, SourceError, shell_word
 from airflow_provider_blockread.exchange.model import Receipt
+from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.proof.model import Evidence, FileSums, Now, PartBorders, Sums
 from airflow_provider_blockread.records.format import codec_of
 
@@ -30,6 +31,7 @@ class Chain:
         self._records = self.bad_records = self._skipped = self._bytes = self._digest = self.rows_out = 0
         self._files: list[FileSums] = []
         self._records_before = self._bad_before = self._bytes_before = 0  # of the current file
+        self._most_bad, self._worst = 0, ""  # bad records of the file with the most, and its path
 
     def refuse(self, what: str, block: Block | None = None, *, advice: str = _ADVICE) -> NoReturn:
         """Raise a `ProofError` that names the generation, the block and what to do."""
@@ -142,7 +144,7 @@ class Chain:
         if receipt.records != receipt.rows + receipt.bad_records:
             handed = receipt.rows + receipt.bad_records
             self.refuse(f"{receipt.records} records were read but {handed} handed on", block)
-        if receipt.bad_records and self._evidence.on_bad_record == "fail":
+        if receipt.bad_records and self._evidence.policies.on_bad_record == "fail":
             self.refuse(f"{receipt.bad_records} bad records were accepted, but on_bad_record is 'fail'", block)
         if receipt.rows_out != receipt.rows and self._evidence.function.rows_out != "counted":
             self.refuse(f"{receipt.rows} rows were read but {receipt.rows_out} handed to the writer", block)
@@ -172,6 +174,8 @@ class Chain:
                 part=self._borders(block, self._last),
             )
         )
+        if self._files[-1].bad_records > self._most_bad:
+            self._most_bad, self._worst = self._files[-1].bad_records, block.version.path
         self._records_before, self._bad_before, self._bytes_before = self._records, self.bad_records, self._bytes
         if len(self._files) >= _BATCH_FILES:
             self.hand_over()
@@ -203,6 +207,18 @@ class Chain:
             renew = f", read it as it is now ({self._evidence.renew})" if self._evidence.renew else ""
             advice = f"restore it and retry{renew}, or leave it out with {leave} and {_ADVICE}"
             self.refuse("the file was changed after its read", block, advice=advice)
+
+    def check_bad_records(self) -> None:
+        """Check that no more records are bad than the policies allow; a verification publishes none."""
+        policies = self._evidence.policies
+        if not self._evidence.writes or policies.allows_bad(self.bad_records, self._records):
+            return
+        leave = f"`blockread windows exclude {self._evidence.window} {shell_word(self._worst)} --reason bad`"
+        self.refuse(
+            f"{self.bad_records:,} of {plural(self._records, 'record')} are bad, more than"
+            f" max_bad_records={policies.max_bad_records!r} allows; {self._most_bad:,} of them are in {self._worst}",
+            advice=f"correct the format's options or the file, or leave it out with {leave}, and clear the run",
+        )
 
     def hand_over(self) -> None:
         """Pass on the sums of the files that were proven so far."""

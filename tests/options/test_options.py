@@ -212,12 +212,27 @@ def test_json_that_is_no_option_is_refused(data: dict[str, Any], message: str) -
         (Policies, {"max_record_bytes": 0}, "max_record_bytes must be a whole number above 0"),
         (Policies, {"max_record_bytes": 2**31}, "=2147483648 must be below 2 GiB; give at most 2145386496"),
         (Policies, {"max_expansion": 0}, "max_expansion must be a whole number above 0"),
+        *(
+            (Policies, {"on_bad_record": "drop", "max_bad_records": most}, "neither a number nor a share of all")
+            for most in (-1, 0.5, True, "", "1 in 100", "100.1%", "1e2")
+        ),
     ],
 )
 def test_options_that_cannot_work_are_refused(kind: type[Value], options: dict[str, Any], message: str) -> None:
     """The message names the option and what it may be."""
     with pytest.raises(OptionsError, match=message):
         build(kind, options)
+
+
+@pytest.mark.parametrize(
+    ("most", "records", "allowed"),
+    [(None, 7, 7), (3, 1000, 3), ("30", 1000, 30), (0, 1000, 0), ("0.7%", 1000, 7), (" 33.3 %", 10, 3), ("100%", 7, 7)],
+)
+def test_so_many_bad_records_are_allowed(most: int | str | None, records: int, allowed: int) -> None:
+    """A share counts exactly: 7 of 1,000 are 0.7%."""
+    policies = Policies(on_bad_record="drop", max_bad_records=most)
+
+    assert [bad for bad in range(records + 1) if policies.allows_bad(bad, records)] == list(range(allowed + 1))
 
 
 @pytest.mark.parametrize("name", FORMATS)

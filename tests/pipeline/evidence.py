@@ -103,7 +103,7 @@ class Reading:
             count_bad=self._count,
             fmt=self.fmt,
             writes=True,
-            on_bad_record=self.policies.on_bad_record,
+            policies=self.policies,
             function=self.function,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from itertools import islice
 
 from airflow_provider_blockread.errors import OptionsError
@@ -16,6 +17,8 @@ _UNITS = {
 }  # fmt: skip
 _STEP = 1000.0
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*")
+_NUMBER_OR_SHARE = re.compile(r"\s*(?:([0-9]+)|([0-9]+(?:\.[0-9]+)?)\s*%)\s*")
+_ALL = 100  # percent
 
 
 def parse_size(text: str | int) -> int:
@@ -34,6 +37,19 @@ def parse_size(text: str | int) -> int:
         msg = f"{text!r} is not a size: it must be at least 1 byte"
         raise OptionsError(msg)
     return size
+
+
+def most_of(text: str | int, whole: int) -> Decimal:
+    """Return how many of `whole` are allowed by a number, or by text such as `100` or `0.1%`.
+
+    Raises:
+        OptionsError: when the text is neither a number nor a share up to 100%.
+    """
+    match = _NUMBER_OR_SHARE.fullmatch(str(text))
+    if match is None or (match[2] and Decimal(match[2]) > _ALL):
+        msg = f"{text!r} is neither a number nor a share of all; write 100 or 0.1%"
+        raise OptionsError(msg)
+    return Decimal(match[1]) if match[1] else Decimal(match[2]) * whole / _ALL
 
 
 def format_bytes(size: float) -> str:

@@ -62,7 +62,7 @@ def prove_staged(stores: Stores, spec: ReadSpec, blocks: Sequence[Block], read: 
             count_bad=lambda files: counted(stores, files, quarantine.count),
             fmt=make_format(options.record_format),
             writes=True,
-            on_bad_record=options.policies.on_bad_record,
+            policies=replace(options.policies, max_bad_records=None),  # the commit knows those of other groups
             function=options.function,
             before=_entered(stores, blocks, read),
         )

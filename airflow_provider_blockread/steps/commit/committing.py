@@ -176,7 +176,7 @@ class _Commitment:
         return self._plans[generation]
 
     def _prove(self, results: tuple[GroupResult, ...]) -> Sums:
-        stores, policies = self._env.stores.within(self._options.bounds), self._options.policies
+        stores = self._env.stores.within(self._options.bounds)
         writes = self._generation.mode == "write"
         # Sources of published groups may be gone or changed since; those of staged groups must be as they were read.
         shown = published_generation(self._env.ledger, self._window.id)
@@ -193,7 +193,7 @@ class _Commitment:
             count_bad=lambda files: counted(stores, files, self._journal.quarantine.count),
             fmt=make_format(self._options.record_format),
             writes=writes,
-            on_bad_record=policies.on_bad_record,
+            policies=self._options.policies,
             keep=self._keep,
             before=part_ends_before(self._env.ledger, self._window.id),
             function=self._options.function,

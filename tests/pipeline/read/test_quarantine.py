@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import resource
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from airflow_provider_blockread.blocks import Block, FileVersion
+from airflow_provider_blockread.errors import ProofError
 from airflow_provider_blockread.exchange.model import Target
 from airflow_provider_blockread.ledger.windows.journal import journal_entries
 from airflow_provider_blockread.options import Lines, ParquetSink, Policies
@@ -93,6 +95,29 @@ def test_a_verification_writes_none(bad: Pipe) -> None:
     assert (done.status, done.bad_records) == ("verified", 3)
     assert {path: path.stat().st_mtime_ns for path in _folder(bad).rglob("*.parquet")} == before
     assert not list(bad.work.rglob("g2/**/quarantine"))
+
+
+@pytest.mark.parametrize("most", [2, "49.9%"])
+def test_too_many_are_not_published(bad: Pipe, most: int | str) -> None:
+    """The window fails and names the file with most of them; a corrected limit publishes it, and so does a fix."""
+    bad.with_policies(max_bad_records=most)
+    ref = bad.plan()
+    bad.read(ref)
+    found = f"3 of 6 records are bad, more than max_bad_records={most!r} allows; 2 of them are in {bad.uri('b.txt')}"
+    with pytest.raises(ProofError, match=re.escape(found)):
+        bad.commit(ref)
+    assert (bad.values(), _kept(bad)) == ([], [])
+
+    bad.with_policies(max_bad_records="50%")
+    assert bad.run(clear_number=1).bad_records == 3
+
+    bad.with_policies(max_bad_records=0, on_rerun="verify")
+    assert bad.run(clear_number=2).status == "verified"
+
+    bad.with_policies(on_rerun="rebuild")
+    with pytest.raises(ProofError, match="3 of 6 records are bad"):
+        bad.run(clear_number=3)
+    assert (len(_kept(bad)), bad.values()) == (3, ["four", "one", "three"])  # as before
 
 
 def test_strays_are_swept(bad: Pipe) -> None:

@@ -182,6 +182,8 @@ OPTIONS_SIDE: list[Entry] = [
         "at least 1 byte",
         f"{OPTIONS}::test_texts_are_read_when_written_as_the_message_shows",
     ),
+    Remedy("options/parsing/sizes.py", "a share of all", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
+    Remedy("options/read.py", "fails the window", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/checks.py", "ends with a line end", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "at least one root", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),
     Remedy("options/source.py", "Leave identity out", f"{OPTIONS}::test_a_refused_option_is_taken_when_corrected"),

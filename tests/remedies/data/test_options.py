@@ -44,6 +44,7 @@ from airflow_provider_blockread.options import (
     parse_size,
     parse_time,
 )
+from airflow_provider_blockread.options.parsing.sizes import most_of
 from airflow_provider_blockread.records import make_format, read_records, record_format
 from tests.remedies.data.desk import Desk
 
@@ -100,6 +101,7 @@ WORKED_OUT = [
             [{"target_minutes": 10}, {"min_readers": ...}]),
     Refused(Splitting, {"target_minutes": 0}, "target_minutes must be a number above 0", [{"target_minutes": 0.5}]),
     Refused(Policies, {"max_record_bytes": 2**33}, "must be below 2 GiB; give", [{"max_record_bytes": 2145386496}]),
+    Refused(Policies, {"max_bad_records": 9}, "set on_bad_record to", [{"on_bad_record": "drop"}]),
     Refused(Policies, {"max_expansion": 0}, "max_expansion must be a whole number above 0", [{"max_expansion": 1}]),
     Refused(SparkJob, {"heartbeat_s": 300}, "heartbeat_s=300 must be between 0 and stale_after_s=120.0",
             [{"heartbeat_s": 119}, {"stale_after_s": 301}]),
@@ -206,13 +208,13 @@ Parse = Callable[[str], object]
 @pytest.mark.parametrize(
     ("parse", "text", "says", "written"),
     [
+        (lambda text: most_of(text, 2000), "few", "write", {"100": 100, "0.1%": 2}),
         (parse_size, "64 parsecs", "write bytes as", {"4096": 4096, "64KiB": 2**16, "64MiB": 2**26, "1.5GB": 1.5e9}),
         (parse_size, "0", "it must be at least 1 byte", {"1": 1}),
         (parse_duration, "soon", "write seconds as",
          {"90": 90, "45min": 2700, "36h": 129600, "7d": 604800, "2w": 1209600}),
         (parse_age, "-1", "write seconds as", {"90": 90}),
-        (parse_time, "yesterday", "write it as",
-         {"2026-11-21": datetime(2026, 11, 21, tzinfo=UTC),
+        (parse_time, "yesterday", "write it as", {"2026-11-21": datetime(2026, 11, 21, tzinfo=UTC),
           "2026-11-21T04:00:00Z": datetime(2026, 11, 21, 4, tzinfo=UTC)}),
     ],
 )  # fmt: skip
@@ -267,9 +269,8 @@ def test_a_number_of_the_command_line_is_taken_when_it_is_one(desk: Desk) -> Non
     """A whole number, as the message says."""
     desk.put({"a.bin": b"1122"})
 
-    assert "length='two' must be a whole number" in desk.unread(
-        "a.bin", "--format", "fixed", "--format-option", "length=two"
-    )
+    said = desk.unread("a.bin", "--format", "fixed", "--format-option", "length=two")
+    assert "length='two' must be a whole number" in said
     assert desk.records("a.bin", "--format", "fixed", "--format-option", "length=2") == ["11", "22"]
 
 
