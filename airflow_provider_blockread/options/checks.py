@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import NoneType, UnionType
-from typing import Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 from airflow_provider_blockread.errors import OptionsError
 
@@ -40,6 +40,21 @@ def requiring_value(kind: str, name: str, render: Callable[[str], str]) -> Calla
         return found
 
     return rendered
+
+
+def parsed_or_template(kind: str, name: str, value: str | float | None, parse: Callable[[Any], object]) -> None:
+    """Refuse a value that `parse` refuses; None and templates are not checked, since these are parsed when rendered.
+
+    Raises:
+        OptionsError: with the option's name, and the message of `parse`.
+    """
+    if value is None or is_template(str(value)):
+        return
+    try:
+        parse(value)
+    except OptionsError as error:
+        msg = f"{kind}: {name}: {error}"
+        raise OptionsError(msg) from None
 
 
 def one_of(kind: str, name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -84,6 +99,30 @@ def line_ends(kind: str, name: str, *uris: str) -> None:
     if any(uri.endswith(("\n", "\r")) for uri in uris):
         msg = f"{kind}: {name} ends with a line end, as a variable that was read from a file may; remove it"
         raise OptionsError(msg)
+
+
+def only_json(kind: str, options: Mapping[str, object]) -> None:
+    """Refuse arguments of a class that JSON cannot hold, such as a set or a `Path`: the ledger stores them.
+
+    Raises:
+        OptionsError: with the argument's name.
+    """
+    for name, value in options.items():
+        if (wrong := _beyond_json(value)) is not None:
+            msg = (
+                f"{kind}: option {name} has a value of type {type(wrong).__name__}, which the ledger cannot store; give"
+                " texts, numbers, lists and mappings"
+            )
+            raise OptionsError(msg)
+
+
+def _beyond_json(value: object) -> object | None:
+    """Return the first value inside another that is neither JSON nor bytes; None if there is none."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return next((wrong for inner in value if (wrong := _beyond_json(inner)) is not None), None)
+    return None if isinstance(value, (str, bytes, int, float, NoneType)) else value
 
 
 def import_path(kind: str, path: str, name: str) -> None:

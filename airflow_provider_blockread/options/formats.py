@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import import_path, one_of, zero_or_above
+from airflow_provider_blockread.options.checks import import_path, one_of, only_json, zero_or_above
 from airflow_provider_blockread.options.parsing.encodings import UNIT_BYTES, encode_text, normal_encoding
 from airflow_provider_blockread.options.values import Value
 
@@ -268,6 +268,7 @@ class CustomFormat(FormatOption):
     def __post_init__(self) -> None:
         super().__post_init__()
         import_path(self.kind, self.path, "Class")
+        only_json(self.kind, self.options)
 
 
 #: The option class of each format, by the name that users write.

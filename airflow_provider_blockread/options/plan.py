@@ -7,7 +7,7 @@ from math import inf
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import above_zero, is_template
+from airflow_provider_blockread.options.checks import above_zero, parsed_or_template
 from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import parse_duration, parse_time
 from airflow_provider_blockread.options.values import Value
@@ -62,10 +62,8 @@ class Selection(Value):
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:
-        if self.start_from is not None and not is_template(self.start_from):
-            parse_time(self.start_from)
-        if self.max_age is not None:
-            parse_duration(self.max_age)
+        parsed_or_template(self.kind, "start_from", self.start_from, parse_time)
+        parsed_or_template(self.kind, "max_age", self.max_age, parse_duration)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +89,8 @@ class Splitting(Value):
 
     def __post_init__(self) -> None:
         if self.block_size != AUTO:
-            parse_size(self.block_size)
-        parse_size(self.group_bytes)
+            parsed_or_template(self.kind, "block_size", self.block_size, parse_size)
+        parsed_or_template(self.kind, "group_bytes", self.group_bytes, parse_size)
         for name in ("max_groups", "min_readers"):
             above_zero(self.kind, name, getattr(self, name))
         if self.max_readers is not None:

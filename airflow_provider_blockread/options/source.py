@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import above_zero, is_template, line_ends
+from airflow_provider_blockread.options.checks import above_zero, is_template, line_ends, parsed_or_template
 from airflow_provider_blockread.options.parsing.sizes import parse_size
 from airflow_provider_blockread.options.parsing.times import TimePattern, parse_age
 from airflow_provider_blockread.options.values import Value
@@ -82,8 +82,7 @@ class FileSource(Value):
         if not self.patterns:
             msg = "file_source: pattern must list at least one; leave it out to take all files"
             raise OptionsError(msg)
-        if not is_template(str(self.min_age)):
-            parse_age(self.min_age)
+        parsed_or_template(self.kind, "min_age", self.min_age, parse_age)
         if self.time_pattern is not None and not is_template(self.time_pattern):
             TimePattern.parse(self.time_pattern, "UTC" if is_template(self.time_zone) else self.time_zone)
         if self.time_pattern is None and self.time_zone != "UTC":
@@ -113,7 +112,9 @@ class FileSource(Value):
             raise OptionsError(msg)
 
     def _check_sizes(self) -> None:
-        if any(isinstance(size, str) and is_template(size) for size in (self.min_size, self.max_size)):
+        for name in ("min_size", "max_size"):
+            parsed_or_template(self.kind, name, getattr(self, name), parse_size)
+        if is_template(f"{self.min_size} {self.max_size}"):
             return
         smallest, largest = self.size_bounds
         if smallest is not None and largest is not None and smallest > largest:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import import_path, one_of
+from airflow_provider_blockread.options.checks import import_path, one_of, only_json
 from airflow_provider_blockread.options.sinks import AUDIT_COLUMNS, ColumnarSink, Sink
 from airflow_provider_blockread.options.values import parse_options
 
@@ -233,6 +233,7 @@ class CustomSink(Sink):
         for column in self.audit:
             one_of(self.kind, "audit", column, AUDIT_COLUMNS)
         import_path(self.kind, self.path, "Class")
+        only_json(self.kind, self.options)
         for option, value in self.options.items():
             for name, text in _texts(option, value):
                 refuse_secret(f"custom_sink: option {option}", name, text)

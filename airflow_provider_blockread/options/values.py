@@ -52,8 +52,7 @@ class Value:
             if name in hints and (wanted := _misfit(value, hints[name])):
                 is_word = hints[name] is bool or get_origin(hints[name]) is Literal
                 said = repr(value) if is_word else f"a value of type {type(value).__name__}"
-                way = f"; write [{value!r}]" if isinstance(value, str) and wanted == _WORDS[Sequence] else ""
-                msg = f"{cls.kind}: {name} must be {wanted}, not {said}{way}"
+                msg = f"{cls.kind}: {name} must be {wanted}, not {said}{_as_list(value, wanted)}"
                 raise OptionsError(msg)
             if name in hints and (kind := _no_text(value, hints[name])):
                 msg = f"{cls.kind}: {name} must list texts, but has a value of type {kind}; convert it by str()"
@@ -115,10 +114,19 @@ def _misfit(value: object, hint: object) -> str:
     return " or ".join(filter(None, words))
 
 
+def _as_list(value: object, wanted: str) -> str:
+    """Return how to write a value as a list, as the end of an advice; an empty string if no list is wanted."""
+    if not wanted.endswith(_WORDS[Sequence]) or not isinstance(value, Iterable) or isinstance(value, (bytes, Mapping)):
+        return ""
+    if isinstance(value, str):
+        return f"; write [{value!r}]"
+    return "; convert it by sorted()"
+
+
 def _no_text(value: object, hint: object) -> str:
     """Return the type of the first item that is no text, if a hint asks for a list of texts; empty without such one."""
     accepted = get_args(hint) if isinstance(hint, UnionType) else (hint,)
-    if Sequence[str] not in accepted or not isinstance(value, (list, tuple, set, frozenset)):
+    if Sequence[str] not in accepted or not isinstance(value, (list, tuple)):
         return ""
     return next((type(item).__name__ for item in value if not isinstance(item, str)), "")
 
@@ -137,7 +145,7 @@ def _is_of(value: object, hint: Any) -> bool:  # noqa: ANN401 - as above
     if kind is Literal:
         return value in get_args(hint)
     if kind is Sequence:
-        return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+        return isinstance(value, (list, tuple))  # a set has another order in each process, an iterator only one use
     if kind is bool and isinstance(value, str):
         return is_template(value)
     return isinstance(value, kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import (
     Csv,
+    CustomFormat,
+    CustomSink,
     Delimited,
     Escaped,
     FileList,
@@ -55,6 +58,13 @@ TEMPLATE: Any = "{{ params.x }}"
         (FileList, {"uri": Path("/in")}, "uri must be text, not a value of type PosixPath"),
         (Selection, {"limits": {"max_files": 1}}, "limits must be a Limits, not a value of type dict"),
         (Selection, {"limits": None}, "limits must be a Limits, not a value of type NoneType"),
+        (
+            FileSource,
+            {"uris": {"/in"}},
+            r"uris must be text or a list, not a value of type set; convert it by sorted\(\)",
+        ),
+        (FileSource, {"uris": iter(["/in"])}, "uris must be text or a list, not a value of type list_iterator"),
+        (SparkJob, {"environment": {"CORP": 1}.keys()}, "environment must be a list, not a value of type dict_keys"),
         (SparkJob, {"environment": "CORP_*"}, "environment must be a list, not a value of type str"),
         (SparkJob, {"py_files": "/x.py"}, "py_files must be a list, not a value of type str"),
         (SparkJob, {"conf": "a=secret"}, "conf must be a mapping, not a value of type str"),
@@ -74,6 +84,26 @@ def test_a_value_of_another_type_is_refused(kind: type[Value], options: dict[str
     """A text that says false is true to Python, and a text in the place of a list is a list of characters."""
     with pytest.raises(OptionsError, match=message):
         kind(**options)
+
+
+def test_a_set_is_taken_once_it_is_sorted() -> None:
+    """Each process has another order of a set: Airflow would make a version of the DAG at every parse."""
+    roots = {"/in", "/more"}
+    with pytest.raises(OptionsError, match=r"of type set; convert it by sorted\(\)"):
+        FileSource(roots)  # type: ignore[arg-type]
+
+    assert FileSource(sorted(roots)).roots == ("/in", "/more")
+
+
+@pytest.mark.parametrize("make", [partial(CustomFormat, path="a:B"), partial(CustomSink, "/out", path="a:B")])
+def test_arguments_of_a_class_of_ones_own_are_json(make: Callable[..., Any]) -> None:
+    """The ledger holds them; a text in the place of a path, and a list in the place of a set, are taken."""
+    for value, kind in (({1}, "set"), ([{"in": Path("/x")}], "PosixPath")):
+        with pytest.raises(OptionsError, match=f"option width has a value of type {kind}, .*; give texts"):
+            make(options={"width": value})
+
+    taken = {"width": [{"in": "/x"}, None, 1.5, True, b"x", (1,)]}
+    assert make(options=taken).options == taken
 
 
 def test_a_path_in_a_list_is_taken_as_text() -> None:
@@ -108,6 +138,27 @@ def test_a_template_without_a_value_is_no_name(make: Callable[[str], Value]) -> 
         make(TEMPLATE).resolve(lambda text: "None" if "{" in text else text)
     assert make(TEMPLATE).resolve(lambda text: "x" if "{" in text else text) == make("x")
     assert make("None").resolve(str) == make("None")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (Splitting, "block_size", "1MiB"),
+        (Splitting, "block_size", "auto"),
+        (Splitting, "group_bytes", "1GiB"),
+        (Selection, "max_age", "7d"),
+        (Selection, "start_from", "2026-11-20"),
+        (partial(FileSource, "/in"), "min_age", "5min"),
+        (partial(FileSource, "/in"), "max_size", "1KiB"),
+    ],
+)
+def test_sizes_and_times_may_be_templates(kind: Callable[..., Value], name: str, value: str) -> None:
+    """What they are rendered to is checked, and an error names the option."""
+    template = kind(**{name: TEMPLATE})
+
+    assert template.resolve(lambda text: value if "{" in text else text) == kind(**{name: value})
+    with pytest.raises(OptionsError, match=f": {name}: 'x' is not a "):
+        template.resolve(lambda text: "x" if "{" in text else text)
 
 
 class Result:

@@ -38,6 +38,11 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy(
         "options/values.py", "must list texts", "tests/options/test_types.py::test_a_path_in_a_list_is_taken_as_text"
     ),
+    Remedy(
+        "options/checks.py",
+        "which the ledger cannot store",
+        "tests/options/test_types.py::test_arguments_of_a_class_of_ones_own_are_json",
+    ),
     Remedy("options/values.py", "must be {}, not", f"{_PATHS}::test_an_option_that_is_no_list"),
     Explained(
         "blocks/group.py", "at least 1, but are", "Splitting refuses such numbers before, and nobody else makes limits."
