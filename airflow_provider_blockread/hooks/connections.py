@@ -45,11 +45,16 @@ async def afind_connection(conn_id: str) -> Connection | None:
 
 
 def _require_absent(conn_id: str) -> None:
-    """Ask the supervisor of this task again, whose own answer tells a missing connection from a failed request."""
+    """Ask again, in ways that tell a missing connection from a failed request.
+
+    Raises:
+        TransientError: when the connection may exist.
+    """
     from airflow.sdk.exceptions import ErrorType  # noqa: PLC0415 - not at every DAG parse
     from airflow.sdk.execution_time import task_runner  # noqa: PLC0415
     from airflow.sdk.execution_time.comms import ErrorResponse, GetConnection  # noqa: PLC0415
 
+    _ask_backends(conn_id)
     supervisor = getattr(task_runner, "SUPERVISOR_COMMS", None)
     if supervisor is None:  # this is no task, and reads the database itself
         return
@@ -62,6 +67,24 @@ def _require_absent(conn_id: str) -> None:
     if isinstance(answer, ErrorResponse) and answer.error is ErrorType.CONNECTION_NOT_FOUND:
         return
     raise _unknown(conn_id, answer.error.value if isinstance(answer, ErrorResponse) else "it is there now")
+
+
+def _ask_backends(conn_id: str) -> None:
+    """Ask each secrets backend of this process, whose errors the SDK takes for an answer."""
+    from airflow.sdk.execution_time.secrets import ExecutionAPISecretsBackend  # noqa: PLC0415 - as above
+    from airflow.sdk.execution_time.supervisor import ensure_secrets_backend_loaded  # noqa: PLC0415
+
+    for backend in ensure_secrets_backend_loaded():
+        if isinstance(backend, ExecutionAPISecretsBackend):  # which reports no error either; the supervisor is asked
+            continue
+        try:
+            backend.get_connection(conn_id=conn_id)
+        except Exception as error:  # what a backend raises is its own affair, and its text may hold a secret
+            msg = (
+                f"connection {conn_id!r}: {type(backend).__name__} could not read it ({type(error).__name__}); correct"
+                " what is there, or retry"
+            )
+            raise TransientError(msg) from None
 
 
 def _unknown(conn_id: str, why: str) -> TransientError:

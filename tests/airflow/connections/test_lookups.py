@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.sdk.bases.secrets_backend import BaseSecretsBackend
 from airflow.sdk.exceptions import AirflowRuntimeError, ErrorType
-from airflow.sdk.execution_time import task_runner
+from airflow.sdk.execution_time import supervisor, task_runner
 from airflow.sdk.execution_time.comms import ErrorResponse
 
-from airflow_provider_blockread.errors import OptionsError, TransientError
+from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError, TransientError
 from airflow_provider_blockread.hooks.connect import connect_server
 from airflow_provider_blockread.hooks.ledger import LedgerHook
 from airflow_provider_blockread.hooks.spark import spark_connection
@@ -28,6 +32,16 @@ LOOKUPS: dict[str, Callable[[], Any]] = {
     "spark": lambda: spark_connection(SparkJob()),
     "connect": lambda: connect_server(SparkJob()),
 }
+
+
+class Sealed(BaseSecretsBackend):
+    """A secrets backend that is out of order."""
+
+    def get_connection(self, conn_id: str, team_name: str | None = None) -> None:
+        """Fail."""
+        del team_name
+        msg = f"the vault of {conn_id} is sealed: s3cr3t"
+        raise RuntimeError(msg)
 
 
 class Supervisor:
@@ -65,3 +79,34 @@ def test_a_request_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch, na
         LOOKUPS[name]().close()
     else:
         LOOKUPS[name]()
+
+
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_a_secrets_backend_that_fails_is_asked_again(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Airflow goes on as if the backend had no such connection, and a task would plan in another ledger."""
+    monkeypatch.setattr(supervisor, "ensure_secrets_backend_loaded", lambda: [Sealed()])
+    with pytest.raises(
+        TransientError, match=r"Sealed could not read it \(RuntimeError\); correct .* or retry"
+    ) as found:
+        LOOKUPS[name]()
+    assert "s3cr3t" not in "".join(traceback.format_exception(found.value))
+    monkeypatch.setattr(supervisor, "ensure_secrets_backend_loaded", list)
+    if "store" in name:
+        with pytest.raises(OptionsError, match="there is no connection 'lake'"):
+            LOOKUPS[name]()
+    elif name == "ledger":
+        LOOKUPS[name]().close()
+    else:
+        LOOKUPS[name]()
+
+
+def test_a_connection_in_the_environment_that_is_no_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It is not taken for one that is missing, in whose place the embedded ledger would be used."""
+    monkeypatch.setenv("AIRFLOW_CONN_BLOCKREAD_DEFAULT", '{"conn_type": "blockread", "password": "s3cr3t"')
+    with pytest.raises(TransientError, match=r"'blockread_default': EnvironmentVariablesBackend could not read it"):
+        LedgerHook().get_conn()
+
+    url = f"sqlite:///{tmp_path}/own.db"
+    monkeypatch.setenv("AIRFLOW_CONN_BLOCKREAD_DEFAULT", json.dumps({"conn_type": "blockread", "extra": {"url": url}}))
+    with pytest.raises(LedgerSchemaError, match="db upgrade"):
+        LedgerHook().get_conn()

@@ -29,6 +29,11 @@ CATALOG: list[Entry] = [
         "could not look it up",
         f"{_AIRFLOW}/connections/test_lookups.py::test_a_request_that_fails_is_tried_again",
     ),
+    Remedy(
+        "hooks/connections.py",
+        "could not read it",
+        f"{_AIRFLOW}/connections/test_lookups.py::test_a_connection_in_the_environment_that_is_no_json",
+    ),
     Explained("sensors/new_files.py", "Correct group", "nearly every sensor of the tests names its pipeline"),
     Remedy("steps/plan/replaying.py", "has planned", f"{_OWN}::test_two_groups_of_a_run_do_not_share_a_window"),
     Remedy(
