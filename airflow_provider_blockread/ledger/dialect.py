@@ -30,7 +30,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.sql.dml import Insert
 
 from airflow_provider_blockread.ledger.address import prepare_file, refuse_replaced
-from airflow_provider_blockread.ledger.schema.columns import Digest, short_text
+from airflow_provider_blockread.ledger.schema.columns import Digest
 from airflow_provider_blockread.libpq import ENCODING, PARAMETERS
 
 _BUSY_TIMEOUT_S = 60
@@ -194,17 +194,12 @@ def driver_digest(connection: Connection) -> Callable[[str], object]:
     return bytes.fromhex if connection.dialect.name == "sqlite" else str
 
 
-def text_digests(connection: Connection) -> Callable[[Any, int], tuple[str, str]]:
-    """Return a function that converts the driver's values of a path's and a version's digest to text, for many rows.
+def text_digest(connection: Connection) -> Callable[[Any], str]:
+    """Return a function that converts the driver's value of a path's digest to text, for many rows.
 
     SQLAlchemy's own conversion by a column's type takes longer than everything else for a row.
     """
-    of_path = bytes.hex if connection.dialect.name == "sqlite" else _without_dashes
-
-    def texts(path: Any, version: int) -> tuple[str, str]:  # noqa: ANN401 - the driver's own
-        return of_path(path), short_text(version)
-
-    return texts
+    return bytes.hex if connection.dialect.name == "sqlite" else _without_dashes
 
 
 def _without_dashes(uuid: str) -> str:

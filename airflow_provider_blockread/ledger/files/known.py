@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Table, exists, literal, select, type_coerce
 from sqlalchemy.types import NullType
 
-from airflow_provider_blockread.ledger.dialect import among, text_digests, use_indexes
+from airflow_provider_blockread.ledger.dialect import among, text_digest, use_indexes
 from airflow_provider_blockread.ledger.feeds import find_feed
 from airflow_provider_blockread.ledger.files.stretches import forget
+from airflow_provider_blockread.ledger.schema.columns import short_text
 from airflow_provider_blockread.ledger.schema.file_tables import taken_files
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files, windows
 from airflow_provider_blockread.ledger.store import Ledger
@@ -36,7 +37,7 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
     """Return the known versions of these paths, by the paths' digests."""
     known: dict[str, list[Known]] = {}
     use_indexes(connection)
-    text = text_digests(connection)
+    text_of = text_digest(connection)
     for table in (files, taken_files):  # in this order, since pruning moves files from the first to the second
         if table is taken_files and not connection.scalar(select(exists().select_from(taken_files))):
             break
@@ -44,8 +45,8 @@ def known_versions(connection: Connection, feed_id: int, digests: list[str]) -> 
         wanted = among(connection, table.c.path_digest, digests)
         query = select(*columns).where(table.c.feed_id == feed_id, wanted)
         for row in connection.execute(query).all():
-            path, version = text(row[1], row[2])
-            known.setdefault(path, []).append(Known(row[0], path, version, *row[3:]))
+            path = text_of(row[1])
+            known.setdefault(path, []).append(Known(row[0], path, short_text(row[2]), *row[3:]))
     return known
 
 
