@@ -24,8 +24,7 @@ from airflow_provider_blockread.hooks.stores import Credentials
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.protocol import STOP_S
 from airflow_provider_blockread.spark.engines.settings import LOCAL_IP, LOOPBACK, make_classic
-from airflow_provider_blockread.spark.installed import require_pyspark
-from airflow_provider_blockread.spark.java import require_java
+from airflow_provider_blockread.spark.installed import require_java, require_pyspark
 from airflow_provider_blockread.spark.private_folder import private_file, private_folder
 
 if TYPE_CHECKING:

@@ -1,8 +1,10 @@
-"""Checks that PySpark is there, with Spark in it, and that its files are as its package installed them."""
+"""Checks of what a driver needs on its host: Java, and PySpark with Spark in it, as its package installed it."""
 
 from __future__ import annotations
 
 import csv
+import os
+import shutil
 from collections.abc import Mapping
 from importlib.machinery import PathFinder
 from importlib.metadata import PackageNotFoundError, distribution
@@ -14,6 +16,24 @@ from airflow_provider_blockread.errors import OptionsError
 _OF_ITS_OWN = "python/pyspark/__init__.py"  # below SPARK_HOME, if Spark was not installed as a Python package
 
 _WITH_SPARK = "pyspark.core"  # which pyspark-client lacks, as it lacks Spark itself
+
+
+def require_java(environment: Mapping[str, str]) -> None:
+    """Refuse an environment without `java` where Spark looks for it: in JAVA_HOME, or else on PATH.
+
+    Raises:
+        OptionsError: naming what to install.
+    """
+    home = environment.get("JAVA_HOME")
+    if home and shutil.which("java", path=os.path.join(home, "bin")) is None:  # noqa: PTH118 - a search path
+        msg = f"JAVA_HOME={home} has no bin/java: Spark needs Java 17 or newer; set it to a JRE, or unset JAVA_HOME"
+        raise OptionsError(msg)
+    if not home and shutil.which("java", path=environment.get("PATH", os.defpath)) is None:
+        msg = (
+            "Spark needs Java 17 or newer: install a JRE, or set JAVA_HOME; reads on a Spark Connect server, which"
+            " `remote` names, need none here"
+        )
+        raise OptionsError(msg)
 
 
 def require_spark() -> None:

@@ -15,8 +15,7 @@ from airflow_provider_blockread.cli.terminal.printing import terminal
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options import SparkJob
 from airflow_provider_blockread.spark.engines.session import Server
-from airflow_provider_blockread.spark.installed import require_pyspark, require_spark
-from airflow_provider_blockread.spark.java import require_java
+from airflow_provider_blockread.spark.installed import require_java, require_pyspark, require_spark
 from airflow_provider_blockread.spark.remote import RemoteSpark
 
 _LOCAL = "local[*]"

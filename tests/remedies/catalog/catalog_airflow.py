@@ -209,8 +209,8 @@ CATALOG: list[Entry] = [
         "which brings Spark",
         "tests/spark/test_installed.py::test_a_python_without_spark_is_refused",
     ),
-    Remedy("spark/java.py", "install a JRE", f"{_HERE}/test_commands.py::test_java_that_is_missing"),
-    Remedy("spark/java.py", "has no bin/java", f"{_AIRFLOW}/test_remedies.py::test_a_task_without_java"),
+    Remedy("spark/installed.py", "install a JRE", f"{_HERE}/test_commands.py::test_java_that_is_missing"),
+    Remedy("spark/installed.py", "has no bin/java", f"{_AIRFLOW}/test_remedies.py::test_a_task_without_java"),
     Remedy("hooks/spark.py", "deploy mode cluster", f"{_AIRFLOW}/test_remedies.py::test_a_driver_elsewhere"),
     Remedy(
         "hooks/spark.py",
