@@ -79,7 +79,7 @@ def _ask_backends(conn_id: str) -> None:
             continue
         try:
             backend.get_connection(conn_id=conn_id)
-        except Exception as error:  # what a backend raises is its own affair, and its text may hold a secret
+        except Exception as error:  # noqa: BLE001 - a backend raises what it likes, and its text may hold a secret
             msg = (
                 f"connection {conn_id!r}: {type(backend).__name__} could not read it ({type(error).__name__}); correct"
                 " what is there, or retry"

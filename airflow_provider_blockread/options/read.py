@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options.checks import above_zero, is_template
+from airflow_provider_blockread.options.checks import above_zero, is_template, parsed_or_template
 from airflow_provider_blockread.options.formats import FormatOption, Lines, WholeFile
 from airflow_provider_blockread.options.functions import AsRead, FunctionOption
 from airflow_provider_blockread.options.parsing.sizes import most_of
@@ -62,22 +63,18 @@ class Policies(Value):
         if self.max_record_bytes > _LONGEST:
             msg = f"policies: max_record_bytes={self.max_record_bytes} must be below 2 GiB; give at most {_LONGEST}"
             raise OptionsError(msg)
-        if self.max_bad_records is not None:
-            self._check_max_bad_records(self.max_bad_records)
+        parsed_or_template(self.kind, "max_bad_records", self.max_bad_records, partial(most_of, whole=0))
+        if self.on_bad_record == "fail" and self.max_bad_records is not None:
+            msg = (
+                f"policies: max_bad_records={self.max_bad_records!r} has no meaning under on_bad_record='fail', which"
+                " fails the window at its first bad record; set on_bad_record to 'quarantine' or 'drop', or leave"
+                " max_bad_records out"
+            )
+            raise OptionsError(msg)
 
     def allows_bad(self, bad_records: int, records: int) -> bool:
         """Return whether a window may be published with so many bad ones among its records."""
         return self.max_bad_records is None or bad_records <= most_of(self.max_bad_records, records)
-
-    def _check_max_bad_records(self, most: int | str) -> None:
-        if self.on_bad_record == "fail":
-            msg = (
-                f"policies: max_bad_records={most!r} has no meaning under on_bad_record='fail', which fails the window"
-                " at its first bad record; set on_bad_record to 'quarantine' or 'drop', or leave max_bad_records out"
-            )
-            raise OptionsError(msg)
-        if not is_template(str(most)):
-            most_of(most, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
