@@ -51,14 +51,14 @@ def print_json(data: object) -> None:
     _echo(printable(text, _json_escape))
 
 
-def _echo(text: str, *, nl: bool = True, err: bool = False) -> None:
+def _echo(text: str, *, err: bool = False) -> None:
     """Print text.
 
     Raises:
         ClickException: when the output cannot be written, as on a full disk.
     """
     try:
-        click.echo(text, nl=nl, err=err)
+        click.echo(text, err=err)
     except OSError as error:
         if err or error.errno == errno.EPIPE:  # the reader has had enough, which click knows
             raise
