@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Row, Select, func, select
 
 from airflow_provider_blockread.ledger.dialect import day_of
 from airflow_provider_blockread.ledger.feeds import newest_listing, unlisted_since
@@ -79,11 +79,9 @@ def feeds_at_a_glance(ledger: Ledger, of: Collection[int] | None = None) -> list
     since = (now - timedelta(days=DAYS - 1)).replace(hour=0, minute=0, second=0, microsecond=0)
     dates = [f"{since + timedelta(days=number):%Y-%m-%d}" for number in range(DAYS)]
     with ledger.reading() as connection:
-        named = connection.execute(_of(select(feeds.c.id, feeds.c.name), feeds.c.id, of).order_by(feeds.c.name)).all()
+        named = _named(connection, of)
         waiting = backlogs(connection, of)
         left_out = _left_out(connection, of)
-        listed = _listed(connection, of)
-        unlisted = _unlisted(connection, of)
         paces = _paces(connection, of, since)
         days, published = _published(connection, of, since)
         published |= _published_before(connection, {row.id for row in named} - published.keys())
@@ -101,8 +99,8 @@ def feeds_at_a_glance(ledger: Ledger, of: Collection[int] | None = None) -> list
             left_out=left_out[row.id],
             days=tuple(days[row.id].get(day, DaySums()) for day in dates),
             open=tuple(at_work[row.id]),
-            last_listed_at=listed.get(row.id),
-            unlisted_since=unlisted.get(row.id),
+            last_listed_at=row.finished_at,
+            unlisted_since=row.unlisted_since,
             last_window=last.get(row.id),
             last_published_at=published.get(row.id),
             pace=paces.get(row.id),
@@ -115,6 +113,14 @@ def _of(query: Select[Any], column: Any, of: _Feeds) -> Select[Any]:  # noqa: AN
     return query if of is None else query.where(column.in_(of))
 
 
+def _named(connection: Connection, of: _Feeds) -> Sequence[Row[Any]]:
+    """Return the feeds by name, with when a listing last ended, and when the first one after it began."""
+    ended = newest_listing(listings.c.finished_at.is_not(None))
+    columns = (feeds.c.id, feeds.c.name, listings.c.finished_at, unlisted_since().label("unlisted_since"))
+    query = select(*columns).join_from(feeds, listings, listings.c.id == ended, isouter=True)
+    return connection.execute(_of(query, feeds.c.id, of).order_by(feeds.c.name)).all()
+
+
 def _left_out(connection: Connection, of: _Feeds) -> dict[int, dict[str, int]]:
     query = select(files.c.feed_id, files.c.state, func.count()).where(IS_UNSETTLED)
     found: dict[int, dict[str, int]] = defaultdict(dict)
@@ -122,17 +128,6 @@ def _left_out(connection: Connection, of: _Feeds) -> dict[int, dict[str, int]]:
     for feed_id, state, number in connection.execute(grouped.order_by(files.c.feed_id, files.c.state)):
         found[feed_id][state] = number
     return found
-
-
-def _listed(connection: Connection, of: _Feeds) -> dict[int, datetime | None]:
-    ended = newest_listing(listings.c.finished_at.is_not(None))
-    query = select(feeds.c.id, listings.c.finished_at).join_from(feeds, listings, listings.c.id == ended)
-    return {row[0]: row[1] for row in connection.execute(_of(query, feeds.c.id, of))}
-
-
-def _unlisted(connection: Connection, of: _Feeds) -> dict[int, datetime]:
-    query = _of(select(feeds.c.id, unlisted_since()), feeds.c.id, of)
-    return {feed: at for feed, at in connection.execute(query) if at is not None}
 
 
 def _last_windows(connection: Connection, of: _Feeds) -> dict[int, LastWindow]:
