@@ -47,11 +47,8 @@ class PublishingOperator(StepOperator):
         Assets get an event only if the output has changed and no task has announced that. The task is skipped if its
         window was skipped, or if there is nothing to read or publish and `on_empty` is `skip`.
         """
-        from airflow_provider_blockread.steps.commit.announcing import (  # noqa: PLC0415 - not at every DAG parse
-            announced,
-            news_of,
-            sink_of,
-        )
+        from airflow_provider_blockread.ledger.windows.publishing import mark_announced  # noqa: PLC0415 - not at every DAG parse
+        from airflow_provider_blockread.steps.commit.announcing import news_of, sink_of  # noqa: PLC0415
 
         # Airflow makes events for the outlets of a task that succeeds, and OpenLineage names those of a skipped one.
         outlets, self.outlets = self.outlets, []
@@ -72,7 +69,7 @@ class PublishingOperator(StepOperator):
             self._leave_out_moved(env, sink)
             self._lineage = self._lineage_of(env, news, sink)
             self._emit(context, env, news)
-            announced(env, news)
+            mark_announced(env.ledger, news.window, news.generation)  # last: what follows may not happen
         return self._summary(published)
 
     def _summary(self, published: Published) -> dict[str, Any]:

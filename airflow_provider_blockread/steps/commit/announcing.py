@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_provider_blockread.ledger.windows.generations import get_generation, published_generation
-from airflow_provider_blockread.ledger.windows.publishing import mark_announced
 from airflow_provider_blockread.options import GenerationOptions, Sink
 from airflow_provider_blockread.steps.commit.committing import commit
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
@@ -31,8 +30,3 @@ def sink_of(env: Environment, news: Published) -> Sink:
     """Return the sink into which a publication went: that of its plan, whatever the task's own is by now."""
     options = get_generation(env.ledger, news.window, news.generation).options
     return GenerationOptions.from_json(options).sink
-
-
-def announced(env: Environment, news: Published) -> None:
-    """Record that a publication is announced; call it last, since what follows may not happen."""
-    mark_announced(env.ledger, news.window, news.generation)
