@@ -25,7 +25,6 @@ MAX_LOOK_BACK = 64 * 2**20
 PARQUET = "parquet"
 
 _SUFFIXES = {".gz": "gzip", ".gzip": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
-_ANY, _LONGEST = tuple(_SUFFIXES), max(map(len, _SUFFIXES))
 
 #: The remedy for a file in which a look-back finds no record start.
 ONE_BLOCK = (
@@ -84,10 +83,7 @@ def codec_of(fmt: RecordFormat | FormatOption, path: str) -> str | None:
         return None if fmt.compression == "none" else fmt.compression
     if fmt.holds_members and path.lower().endswith(".parquet"):
         return PARQUET
-    if not path[-_LONGEST:].lower().endswith(_ANY):
-        return None
-    name = path.rpartition("/")[2].lower()
-    return next((codec for suffix, codec in _SUFFIXES.items() if name.endswith(suffix)), None)
+    return _SUFFIXES.get(path[path.rfind(".") :].lower())
 
 
 def is_one_block(fmt: RecordFormat, path: str) -> bool:
