@@ -44,21 +44,21 @@ def holds(table: pa.DataType, rows: pa.DataType) -> bool:
     """Return whether a table's type holds all values of another, with null in them only where its own may have it."""
     if plain(table) != plain(rows):
         return False
-    pairs = zip(*(every_field(pa.schema([("", kind)])) for kind in (table, rows)), strict=True)
+    pairs = zip(*(every_field([pa.field("", kind)]) for kind in (table, rows)), strict=True)
     return all(ours.nullable or not theirs.nullable for ours, theirs in pairs)
 
 
-def every_field(fields: Iterator[pa.Field] | pa.Schema) -> Iterator[pa.Field]:
+def every_field(fields: Iterable[pa.Field]) -> Iterator[pa.Field]:
     """Yield all fields, each before those inside its type."""
     for field in fields:
         yield field
         kind = field.type
         if pa.types.is_struct(kind):
-            yield from every_field(iter(kind))
+            yield from every_field(kind)
         elif pa.types.is_map(kind):
-            yield from every_field(iter((kind.key_field, kind.item_field)))
+            yield from every_field((kind.key_field, kind.item_field))
         elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            yield from every_field(iter((kind.value_field,)))
+            yield from every_field((kind.value_field,))
 
 
 def alike(names: Iterable[str]) -> tuple[str, str] | None:

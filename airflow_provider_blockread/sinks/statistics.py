@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from airflow_provider_blockread.sinks.plain import alike_fields
+from airflow_provider_blockread.sinks.plain import alike_fields, every_field
 
 _COLUMNS = 32  # of a file whose statistics are kept, as in Delta Lake
 _LONGEST = 64  # characters of a text whose bounds are kept
@@ -28,8 +28,11 @@ _HELD = (
     pa.types.is_date32,
     pa.types.is_timestamp,
     pa.types.is_decimal128,
+    pa.types.is_list,
+    pa.types.is_large_list,
+    pa.types.is_map,
+    pa.types.is_struct,
 )
-_LISTS = (pa.types.is_list, pa.types.is_large_list)
 
 
 def misfit(schema: pa.Schema) -> str:
@@ -37,25 +40,20 @@ def misfit(schema: pa.Schema) -> str:
     if two := alike_fields(schema):
         return f"tables do not distinguish columns {two[0]!r} and {two[1]!r}; rename one in the function"
     for field in schema:
-        if (found := _unheld(field.type)) is not None:
-            return (
-                f"column {field.name!r} has type {found}, which tables do not hold; cast it in the function (times to"
-                " UTC), or declare another type"
-            )
+        for inner in every_field((field,)):
+            if not _is_held(inner.type):
+                return (
+                    f"column {field.name!r} has type {inner.type}, which tables do not hold; cast it in the function"
+                    " (times to UTC), or declare another type"
+                )
     return ""
 
 
-def _unheld(kind: pa.DataType) -> pa.DataType | None:
-    """Return the first type, in a possibly nested type, that tables cannot hold, or None if there is none."""
-    if any(is_list(kind) for is_list in _LISTS):
-        return _unheld(kind.value_type)
-    if pa.types.is_map(kind):
-        return _unheld(kind.key_type) or _unheld(kind.item_type)
-    if pa.types.is_struct(kind):
-        return next((found for field in kind if (found := _unheld(field.type)) is not None), None)
+def _is_held(kind: pa.DataType) -> bool:
+    """Return whether tables can hold a type, as far as that does not depend on the types inside it."""
     if (pa.types.is_timestamp(kind) and kind.tz not in {None, "UTC"}) or (pa.types.is_decimal(kind) and kind.scale < 0):
-        return kind
-    return None if any(is_held(kind) for is_held in _HELD) else kind
+        return False
+    return any(is_of(kind) for is_of in _HELD)
 
 
 def with_nan(table: pa.Table) -> Iterator[str]:

@@ -40,7 +40,7 @@ def _unread(schema: pa.Schema) -> str:
             " in the function or schema"
         )
     for field in schema:
-        if any(pa.types.is_null(inner.type) for inner in every_field(iter((field,)))):
+        if any(pa.types.is_null(inner.type) for inner in every_field((field,))):
             return (
                 f"column {field.name!r} has type {field.type}, which Parquet files hold as if it were a number; cast it"
                 " in the function"
