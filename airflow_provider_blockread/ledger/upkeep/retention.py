@@ -9,10 +9,9 @@ is published are kept forever.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select
@@ -32,7 +31,6 @@ from airflow_provider_blockread.ledger.windows.generations import insert_groups,
 from airflow_provider_blockread.ledger.windows.replacing import lock_feed_of
 
 _PAGE = 1000  # windows held at once
-_LONGEST_ATTEMPT = timedelta(days=1)
 _FEW_STRETCHES = 1000
 _FILES_A_STRETCH = 4  # a quarter of what a listing makes of them
 _TAKEN_COLUMNS = ("feed_id", "path_digest", "version_digest", "state")
@@ -75,44 +73,7 @@ def prunable(ledger: Ledger, bound: Bound, *, limit: int) -> Prunable:
 
 def old_windows(ledger: Ledger, bound: Bound) -> Iterator[Window]:
     """Yield the windows that are old or half pruned."""
-    return _by_page(ledger, _old(bound))
-
-
-def unswept_windows(ledger: Ledger, feed: str | None) -> Iterator[Window]:
-    """Yield published windows without work in progress whose attempts may have left something, of this feed or of all.
-
-    These are the windows of which a generation has begun since they were swept.
-    """
-    later = exists().where(generations.c.window_id == windows.c.id, generations.c.created_at >= windows.c.swept_at)
-    unswept = or_(windows.c.swept_at.is_(None), later)
-    return _by_page(ledger, _of_feed(feed).where(windows.c.pruned_at.is_(None), unswept, _is_settled()))
-
-
-def mark_swept(ledger: Ledger, window_ids: Collection[str]) -> None:
-    """Record that nothing is left of the attempts of some windows, at most `BATCH_FILES`, unless they ended recently.
-
-    An attempt that has lost its claim may write for some time after another one has ended the generation.
-    """
-    now = ledger.now()
-    ended = func.coalesce(generations.c.published_at, generations.c.proven_at, generations.c.created_at)
-    recent = exists().where(generations.c.window_id == windows.c.id, ended > now - _LONGEST_ATTEMPT)
-    with ledger.writing() as connection:
-        connection.execute(windows.update().where(windows.c.id.in_(window_ids), ~recent).values(swept_at=now))
-
-
-def unopened_windows(ledger: Ledger, feed: str | None) -> Iterator[Window]:
-    """Yield empty windows with a manifest, whose planner died or gave up, of this feed or of all."""
-    return _by_page(ledger, _of_feed(feed).where(windows.c.state == "empty", windows.c.manifest_uri != ""))
-
-
-@contextmanager
-def clearing_unopened(ledger: Ledger, window: Window) -> Iterator[bool]:
-    """Yield whether the window is still empty; if so, no plan uses it during the body, which removes what is left."""
-    left = (windows.c.state == "empty", windows.c.manifest_uri == window.manifest_uri)
-    with ledger.writing() as connection:
-        lock_feed_of(connection, window.id)
-        change = windows.update().where(windows.c.id == window.id, *left).values(manifest_uri="")
-        yield connection.execute(change).rowcount == 1
+    return by_page(ledger, _old(bound))
 
 
 def begin_pruning(ledger: Ledger, window_id: str, bound: Bound) -> bool:
@@ -124,7 +85,7 @@ def begin_pruning(ledger: Ledger, window_id: str, bound: Bound) -> bool:
         lock_window(connection, window_id)
         if connection.scalar(select(windows.c.id).where(windows.c.id == window_id, _HALF_PRUNED)) is not None:
             return True
-        old = (windows.c.id == window_id, windows.c.pruned_at.is_(None), or_(_is_settled(bound), _is_given_up(bound)))
+        old = (windows.c.id == window_id, windows.c.pruned_at.is_(None), or_(is_settled(bound), _is_given_up(bound)))
         return connection.execute(windows.update().where(*old).values(pruned_at=ledger.now())).rowcount == 1
 
 
@@ -217,7 +178,7 @@ def drop_stretches(ledger: Ledger) -> int:
     return dropped
 
 
-def _by_page(ledger: Ledger, wanted: Select[Any]) -> Iterator[Window]:
+def by_page(ledger: Ledger, wanted: Select[Any]) -> Iterator[Window]:
     """Yield windows by id, page by page, so that no cursor stays open while the caller processes them."""
     query, last = wanted.order_by(windows.c.id).limit(_PAGE), ""
     while True:
@@ -229,21 +190,12 @@ def _by_page(ledger: Ledger, wanted: Select[Any]) -> Iterator[Window]:
         last = page[-1].id
 
 
-def _of_feed(feed: str | None) -> Select[Any]:
+def of_feed(feed: str | None) -> Select[Any]:
+    """Return the query for the windows of this feed, or of all."""
     return WINDOWS if feed is None else WINDOWS.where(feeds.c.name == feed)
 
 
-def _old(bound: Bound) -> Select[Any]:
-    """Return the query for the windows that `begin_pruning` would accept."""
-    place = func.row_number().over(partition_by=windows.c.feed_id, order_by=windows.c.sequence.desc())
-    shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
-    ranked = select(windows.c.id, place.label("place")).where(shown).subquery()
-    query = _of_feed(bound.feed).outerjoin(ranked, ranked.c.id == windows.c.id)
-    fit = or_(and_(ranked.c.place > bound.keep, _is_settled(bound)), _is_given_up(bound))
-    return query.where(or_(and_(fit, windows.c.pruned_at.is_(None)), _HALF_PRUNED))
-
-
-def _is_settled(bound: Bound | None = None) -> ColumnElement[bool]:
+def is_settled(bound: Bound | None = None) -> ColumnElement[bool]:
     """Return the condition: published, and nobody is about to change that; a failed verification is over."""
     mine = generations.c.window_id == windows.c.id
     shown = exists().where(mine, generations.c.state == "published")
@@ -252,6 +204,16 @@ def _is_settled(bound: Bound | None = None) -> ColumnElement[bool]:
     failed = and_(generations.c.state == "failed", generations.c.mode == "write")
     busy = exists().where(mine, or_(generations.c.state.in_(("reading", "proven", "publishing")), failed))
     return and_(windows.c.state == "open", shown, ~busy)
+
+
+def _old(bound: Bound) -> Select[Any]:
+    """Return the query for the windows that `begin_pruning` would accept."""
+    place = func.row_number().over(partition_by=windows.c.feed_id, order_by=windows.c.sequence.desc())
+    shown = exists().where(generations.c.window_id == windows.c.id, generations.c.state == "published")
+    ranked = select(windows.c.id, place.label("place")).where(shown).subquery()
+    query = of_feed(bound.feed).outerjoin(ranked, ranked.c.id == windows.c.id)
+    fit = or_(and_(ranked.c.place > bound.keep, is_settled(bound)), _is_given_up(bound))
+    return query.where(or_(and_(fit, windows.c.pruned_at.is_(None)), _HALF_PRUNED))
 
 
 def _is_given_up(bound: Bound) -> ColumnElement[bool]:

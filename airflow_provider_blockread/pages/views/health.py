@@ -16,7 +16,7 @@ from airflow_provider_blockread.ledger.overview.refs import feed_of_window
 from airflow_provider_blockread.pages.display.commands import clear_command, continuing, run_of, trigger_command
 from airflow_provider_blockread.pages.display.conditions import count_of_windows
 from airflow_provider_blockread.pages.visit import SeenFeeds, Visit
-from airflow_provider_blockread.steps.upkeep.pruning import find_leftovers
+from airflow_provider_blockread.steps.upkeep.sweeping import find_leftovers
 
 _SEARCHED = 50  # newest windows whose work areas are searched
 _SEARCH_S = 5.0

@@ -20,7 +20,6 @@ from airflow_provider_blockread.ledger.upkeep import retention
 from airflow_provider_blockread.ledger.upkeep.retention import (
     Bound,
     begin_pruning,
-    clearing_unopened,
     drop_detail,
     drop_listings,
     drop_stretches,
@@ -28,7 +27,6 @@ from airflow_provider_blockread.ledger.upkeep.retention import (
     old_windows,
     prunable,
     restore_plan,
-    unopened_windows,
 )
 from airflow_provider_blockread.ledger.upkeep.withdrawing import (
     begin_abandoning,
@@ -40,7 +38,6 @@ from airflow_provider_blockread.ledger.upkeep.withdrawing import (
 from airflow_provider_blockread.ledger.windows.exclusions import exclude_file
 from airflow_provider_blockread.ledger.windows.generations import list_groups, start_generation
 from airflow_provider_blockread.ledger.windows.journal import journal_entries
-from airflow_provider_blockread.ledger.windows.planning import claim_window
 from airflow_provider_blockread.ledger.windows.publishing import mark_failed
 from airflow_provider_blockread.ledger.windows.queries import feed_counts, get_window
 from tests.ledger.clock import Clock
@@ -115,23 +112,6 @@ def test_newest_windows_are_kept(ledger: Ledger, clock: Clock, old: Window) -> N
     publish(ledger, open_window(ledger, "new", ["e"]))
     found = old_windows(ledger, bound(clock, keep=1))
     assert {w.id for w in found} == {given_up.id, old.id}
-
-
-def test_a_plan_that_came_to_nothing_is_cleared_once(ledger: Ledger) -> None:
-    """An empty window says where its planner was about to write; not while a person plans it, nor when it is gone."""
-    with claim_window(ledger, FEED, "k", owner="planner") as planner:
-        planner.announce("file:///area/k/manifest.parquet")
-        assert list(unopened_windows(ledger, None)) == []
-    (left,) = unopened_windows(ledger, FEED)
-    assert (left.id, list(unopened_windows(ledger, "other"))) == (planner.window, [])
-    with claim_window(ledger, FEED, "k", owner="planner"), clearing_unopened(ledger, left) as unopened:
-        assert not unopened
-    with pytest.raises(PrunedError), clearing_unopened(ledger, left):
-        raise PrunedError
-    with clearing_unopened(ledger, left) as unopened:
-        assert unopened
-
-    assert list(unopened_windows(ledger, FEED)) == []
 
 
 def test_a_generation_needs_its_plan(ledger: Ledger, clock: Clock, old: Window) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ import pytest
 from airflow_provider_blockread.errors import FileMissingError, SourceError
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.ledger.overview.windows import list_windows
+from airflow_provider_blockread.ledger.upkeep.sweeping import Attempts
 from airflow_provider_blockread.ledger.windows.planning import Planner
 from airflow_provider_blockread.ledger.windows.queries import get_window
 from airflow_provider_blockread.steps.model import Environment
-from airflow_provider_blockread.steps.upkeep import pruning
+from airflow_provider_blockread.steps.upkeep import sweeping
 from airflow_provider_blockread.steps.upkeep.pruning import Pruned, PruneRequest, propose_pruning, prune
 from airflow_provider_blockread.storage.stores import Stores
 from tests.pipeline.make import Pipe
@@ -57,17 +59,17 @@ def test_a_call_that_is_stopped_has_not_searched_in_vain(here: Pipe, monkeypatch
         here.put({f"{key}.txt": b"a\n"})
         here.run(key)
     here.pass_seconds(3 * _DAY)
-    monkeypatch.setattr(pruning, "_SWEPT", 2)
+    monkeypatch.setattr(sweeping, "_SWEPT", 2)
     searched: list[str] = []
-    find = pruning._leftovers
+    find = sweeping.leftovers_of
 
-    def die(env: Environment, window: Window) -> Iterator[str]:
+    def die(env: Environment, window: Window, attempts: Attempts) -> Iterator[str]:
         searched.append(window.key)
         if len(searched) == 3:
             raise _Died
-        return find(env, window)
+        return find(env, window, attempts)
 
-    monkeypatch.setattr(pruning, "_leftovers", die)
+    monkeypatch.setattr(sweeping, "leftovers_of", die)
     for ends in (pytest.raises(_Died), nullcontext()):
         with ends:
             prune(here.env, PruneRequest(older_than=100 * _DAY, keep=0))
@@ -93,7 +95,16 @@ def test_the_manifest_of_a_dead_planner_goes(here: Pipe, monkeypatch: pytest.Mon
 
     intent = propose_pruning(here.env, _ALL)
     assert (intent.leftovers, intent.windows[0].key) == (1, "dead")
-    assert prune(here.env, _ALL) == Pruned(windows=0, files=0, leftovers=1, listings=0)
+
+    class Slow(Stores):
+        def remove_folder(self, uri: str) -> None:
+            with closing(sqlite3.connect(here.folder / "ledger.db", timeout=0)) as other:
+                other.execute("BEGIN IMMEDIATE")  # the ledger is not locked meanwhile
+            super().remove_folder(uri)
+
+    assert prune(dataclasses.replace(here.env, stores=Slow()), _ALL) == Pruned(
+        windows=0, files=0, leftovers=1, listings=0
+    )
     assert not manifest.parent.exists()
     assert prune(here.env, _ALL).leftovers == 0
     assert here.run("later").records == 1

@@ -214,7 +214,7 @@ CATALOG: list[Entry] = [
     Remedy("steps/plan/planning.py", "key is blank", f"{_HERE}/test_plans.py::test_a_blank_key"),
     Remedy("steps/upkeep/pruning.py", "must be 0 or more", f"{_HERE}/test_commands.py::test_bounds_of_pruning"),
     Remedy(
-        "steps/upkeep/pruning.py",
+        "steps/upkeep/sweeping.py",
         "some work areas are left",
         "tests/remedies/test_commands.py::test_a_work_area_that_cannot_be_cleared",
     ),
