@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from airflow_provider_blockread.ledger.model import Window
 from airflow_provider_blockread.observer import Observer
+from airflow_provider_blockread.options.parsing.sizes import first_of
 from airflow_provider_blockread.steps.model import AsJson
 
-_SHOWN = 20  # windows that are listed one by one
+_SHOWN = 20  # lines about windows
+_KEYS = 3  # of windows about which a line says the same
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +40,15 @@ class Intent(AsJson):
         return not any(window.does for window in self.windows)
 
     def lines(self) -> list[str]:
-        """Return the intent as lines of text; windows that are left alone come last."""
-        ordered = sorted(self.windows, key=lambda window: not window.does)
-        lines = [f"window {w.window} {w.key!r} of feed {w.feed}: {w.what}" for w in ordered[:_SHOWN]]
-        if len(ordered) > _SHOWN:
-            lines.append(f"and {len(ordered) - _SHOWN:,} more windows")
+        """Return the intent as lines of text; windows that are left alone come last, one line for each reason."""
+        left: dict[tuple[str, str], list[WindowIntent]] = {}
+        for window in self.windows:
+            if not window.does:
+                left.setdefault((window.feed, window.what), []).append(window)
+        alike = [*([window] for window in self.windows if window.does), *left.values()]
+        lines = [_line(windows) for windows in alike[:_SHOWN]]
+        if len(alike) > _SHOWN:
+            lines.append(f"and {sum(map(len, alike[_SHOWN:])):,} more windows")
         return [*([f"{self.action}: nothing to do"] if self.is_empty else []), *lines, *self.notes]
 
     def all_warnings(self) -> list[str]:
@@ -58,6 +64,15 @@ class Intent(AsJson):
             observer.log(line)
         for warning in self.all_warnings():
             observer.warn(warning)
+
+
+def _line(windows: list[WindowIntent]) -> str:
+    """Return a line about a window, or about several of a feed about which it says the same."""
+    first = windows[0]
+    if len(windows) == 1:
+        return f"window {first.window} {first.key!r} of feed {first.feed}: {first.what}"
+    keys = first_of((repr(window.key) for window in windows), _KEYS)
+    return f"{len(windows):,} windows of feed {first.feed} ({keys}), each {first.what}"
 
 
 def window_intent(window: Window, what: str, *, does: bool = True, warnings: tuple[str, ...] = ()) -> WindowIntent:

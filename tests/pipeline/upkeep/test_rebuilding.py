@@ -75,16 +75,18 @@ def test_a_range_is_rebuilt(here: Pipe, given: dict[str, object], rebuilt: list[
 
 
 def test_windows_that_are_not_published_are_left_alone(here: Pipe) -> None:
-    """They are listed with the reason; a range without a feed is refused."""
+    """They are listed with the reason, together if it is the same; a range without a feed is refused."""
     which = _three(here)
     here.put({"d4.txt": b"d4\n"})
     here.plan("d4")
-    here.run("d5")
+    for number in range(5, 10):
+        here.run(f"d{number}")
     intent = propose_rebuild(here.env, which)
 
-    assert [w.what for w in intent.windows[3:]] == [
-        "left alone, since it is not published but waiting",
-        "left alone, since it is empty",
+    waits = get_window(here.env.ledger, "d4").id
+    assert intent.lines()[3:] == [
+        f"window {waits} 'd4' of feed feed: left alone, since it is not published but waiting",
+        "5 windows of feed feed ('d5', 'd6', 'd7' and 2 more), each left alone, since it is empty",
     ]
     assert len(rebuild(here.env, which, _runner(here))) == 3
     with pytest.raises(OptionsError, match="or a feed with --feed"):
