@@ -24,12 +24,13 @@ _NONE: Mapping[str, object] = MappingProxyType({})
 
 def value_from(kind: type[V], row: object, others: Mapping[str, object] = _NONE) -> V:
     """Return a value of a dataclass: the fields in `others`, and the rest from a row or another value."""
-    return kind(**{name: getattr(row, name) for name in _names(kind) if name not in others}, **others)
+    names = _names(kind)  # type: ignore[arg-type]
+    return kind(**{name: getattr(row, name) for name in names if name not in others}, **others)
 
 
 @cache
-def _names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a dataclass, by which results are kept
-    """Return the names of a dataclass's fields; a page may show 20,000 groups, and `fields` takes as long as the rest."""
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields, kept since a page may show 20,000 groups, and `fields` is slow."""
     return tuple(field.name for field in fields(kind))
 
 
