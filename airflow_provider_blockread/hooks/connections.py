@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from airflow.sdk import BaseHook
+from airflow.sdk.configuration import conf
 from airflow.sdk.exceptions import AirflowNotFoundException, AirflowRuntimeError
 
 from airflow_provider_blockread.errors import TransientError
@@ -28,7 +29,7 @@ def find_connection(conn_id: str) -> Connection | None:
         return BaseHook.get_connection(conn_id)
     except AirflowNotFoundException:
         _require_absent(conn_id)
-        return None
+        return _of_team(conn_id)
 
 
 async def afind_connection(conn_id: str) -> Connection | None:
@@ -79,12 +80,24 @@ def _ask_backends(conn_id: str) -> None:
             continue
         try:
             backend.get_connection(conn_id=conn_id)
-        except Exception as error:  # noqa: BLE001 - a backend raises what it likes, and its text may hold a secret
+        except Exception as error:  # noqa: BLE001 - whatever a backend raises; its text may hold a secret
             msg = (
                 f"connection {conn_id!r}: {type(backend).__name__} could not read it ({type(error).__name__}); correct"
                 " what is there, or retry"
             )
             raise TransientError(msg) from None
+
+
+def _of_team(conn_id: str) -> Connection | None:
+    """Return the connection of a team, which Airflow finds for its tasks by itself, but for its web server by name."""
+    from airflow.sdk.execution_time import task_runner  # noqa: PLC0415 - as above
+
+    if getattr(task_runner, "SUPERVISOR_COMMS", None) or not conf.getboolean("core", "multi_team", fallback=False):
+        return None
+    from airflow.models.connection import Connection as Stored  # noqa: PLC0415 - tasks must not load it
+
+    team = Stored.get_team_name(conn_id)
+    return Stored.get_connection_from_secrets(conn_id, team_name=team) if team else None
 
 
 def _unknown(conn_id: str, why: str) -> TransientError:

@@ -17,7 +17,8 @@ from airflow.sdk.execution_time.comms import ErrorResponse
 
 from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError, TransientError
 from airflow_provider_blockread.hooks.connect import connect_server
-from airflow_provider_blockread.hooks.ledger import LedgerHook
+from airflow_provider_blockread.hooks.connections import find_connection
+from airflow_provider_blockread.hooks.ledger import LedgerHook, connection_url
 from airflow_provider_blockread.hooks.spark import spark_connection
 from airflow_provider_blockread.hooks.stores import aconnection, connection_of
 from airflow_provider_blockread.options import SparkJob
@@ -98,6 +99,26 @@ def test_a_secrets_backend_that_fails_is_asked_again(monkeypatch: pytest.MonkeyP
         LOOKUPS[name]().close()
     else:
         LOOKUPS[name]()
+
+
+@pytest.mark.usefixtures("database")
+def test_the_pages_find_the_connection_of_a_team(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Airflow finds it for tasks of the team; its web server has to name the team."""
+    from airflow.models.connection import Connection
+    from airflow.models.team import Team
+    from airflow.utils.session import create_session
+
+    monkeypatch.setenv("_AIRFLOW_PROCESS_CONTEXT", "server")
+    with create_session() as session:
+        session.add(Team(name="team_a"))
+        session.flush()
+        session.add(Connection(conn_id="of_team", conn_type="blockread", host="db", schema="x", team_name="team_a"))
+    with pytest.raises(OptionsError, match="no connection 'of_team'"):
+        connection_of("of_team")
+
+    monkeypatch.setenv("AIRFLOW__CORE__MULTI_TEAM", "True")
+    assert connection_url(connection_of("of_team")) == "postgresql://db/x"
+    assert find_connection("of_nobody") is None
 
 
 def test_a_connection_in_the_environment_that_is_no_json(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ _NAMES = "it names the feed and window in front of another error, whose remedy h
 _MEMBERS = "tests/merging/test_members.py"
 _TWICE = "tests/cli/options/test_contradictions.py"
 _REFUSED = "tests/cli/options/test_refusals.py"
+_LOOKUPS = f"{_AIRFLOW}/connections/test_lookups.py"
 _OWN = "tests/airflow/runs/test_own_windows.py"
 CATALOG: list[Entry] = [
     Remedy("operators/base.py", "must be a", f"{_OWN}::test_what_is_no_option_is_refused_where_the_dag_is_parsed"),
@@ -24,15 +25,11 @@ CATALOG: list[Entry] = [
     Explained(
         "sensors/new_files.py", "no new files within", "Airflow retries the task by itself, or files have to come"
     ),
-    Remedy(
-        "hooks/connections.py",
-        "could not look it up",
-        f"{_AIRFLOW}/connections/test_lookups.py::test_a_request_that_fails_is_tried_again",
-    ),
+    Remedy("hooks/connections.py", "could not look it up", f"{_LOOKUPS}::test_a_request_that_fails_is_tried_again"),
     Remedy(
         "hooks/connections.py",
         "could not read it",
-        f"{_AIRFLOW}/connections/test_lookups.py::test_a_connection_in_the_environment_that_is_no_json",
+        f"{_LOOKUPS}::test_a_connection_in_the_environment_that_is_no_json",
     ),
     Explained("sensors/new_files.py", "Correct group", "nearly every sensor of the tests names its pipeline"),
     Remedy("steps/plan/replaying.py", "has planned", f"{_OWN}::test_two_groups_of_a_run_do_not_share_a_window"),
