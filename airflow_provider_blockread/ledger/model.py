@@ -66,9 +66,6 @@ class LateFiles:
 class NewWindow:
     """A plan about to be frozen, whose manifest is already written."""
 
-    id: str  # blocks.ids.window_id(feed, key)
-    feed: str
-    key: str
     manifest_uri: str
     manifest_hash: str
     files: int
@@ -77,9 +74,7 @@ class NewWindow:
     groups: Sequence[BlockGroup]
     options: dict[str, Any]  # of the first generation
     clear_number: int
-    owner: str
     run: str | None = None  # the Airflow run that requested it
-    interval_ns: tuple[int, int] | None = None  # the times of the files that it takes, half-open
     parts: Sequence[FilePart] = ()  # of files that it only partly reads
     readers: int | None = None  # tasks that may read it at once, in all groups together
 

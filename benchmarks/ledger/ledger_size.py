@@ -15,7 +15,6 @@ from pathlib import Path
 from sqlalchemy import text
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
-from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import GroupOutcome, GroupRef, NewWindow, Window
@@ -205,14 +204,14 @@ def _plan(ledger: Ledger, key: str) -> Window:
     ids = [found.file for found in pending_files(ledger, _FEED, Selection(), block_size=2**26)]
     group = BlockGroup(number=0, files=len(ids), blocks=len(ids), bytes=1, first_path="a", last_path="b")
     plan = NewWindow(
-        id=window_id(_FEED, key), feed=_FEED, key=key, manifest_uri=f"s3://lake/{key}.parquet", manifest_hash="0" * 64,
-        files=len(ids), blocks=len(ids), bytes=1, groups=[group], options={}, clear_number=0, owner="bench",
+        manifest_uri=f"s3://lake/{key}.parquet", manifest_hash="0" * 64,
+        files=len(ids), blocks=len(ids), bytes=1, groups=[group], options={}, clear_number=0,
     )  # fmt: skip
-    with claim_window(ledger, _FEED, key, owner=plan.owner) as planner:
+    with claim_window(ledger, _FEED, key, owner="bench") as planner:
         for batch in batched(ids, BATCH_FILES):
             planner.take(batch)
         planner.open(plan)
-    return get_window(ledger, plan.id)
+    return get_window(ledger, planner.window)
 
 
 def _publish(ledger: Ledger, window: Window) -> None:

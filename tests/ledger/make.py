@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import window_id
@@ -34,6 +35,17 @@ STALE_S = 60.0
 SUMS = Sums(records=10, bad_records=1, skipped_records=2, rows=9, bytes=100, digest="d")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned(NewWindow):
+    """A plan, with what its window is claimed for."""
+
+    id: str  # blocks.ids.window_id(feed, key)
+    feed: str
+    key: str
+    owner: str
+    interval_ns: tuple[int, int] | None = None
+
+
 def version(name: str, *, size: int = 10, mtime_ns: int = 1) -> FileVersion:
     """Return a file version."""
     return FileVersion(path=f"file:///in/{name}", size=size, mtime_ns=mtime_ns)
@@ -44,9 +56,9 @@ def pending(ledger: Ledger, feed: str = FEED, selection: Selection | None = None
     return [item.file for item in pending_files(ledger, feed, selection or Selection(), block_size=4)]
 
 
-def plan(key: str, *, files: int, groups: int = 2, feed: str = FEED, owner: str = "planner") -> NewWindow:
+def plan(key: str, *, files: int, groups: int = 2, feed: str = FEED, owner: str = "planner") -> Planned:
     """Return a plan of equal groups."""
-    return NewWindow(
+    return Planned(
         id=window_id(feed, key),
         feed=feed,
         key=key,
@@ -65,7 +77,7 @@ def plan(key: str, *, files: int, groups: int = 2, feed: str = FEED, owner: str 
     )
 
 
-def freeze_window(ledger: Ledger, planned: NewWindow, files: Iterable[int]) -> Window:
+def freeze_window(ledger: Ledger, planned: Planned, files: Iterable[int]) -> Window:
     """Return the window opened over these pending files; those of which it reads parts need not be among them."""
     release_stale_plans(ledger, planned.feed)
     in_parts = {part.file for part in planned.parts}

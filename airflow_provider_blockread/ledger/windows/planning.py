@@ -117,7 +117,7 @@ class Planner:
         """
         if self.taken + len(plan.parts) != plan.files:
             msg = (
-                f"window {plan.id}: the plan has {plan.files} files, but {self.taken} whole files were taken;"
+                f"window {self.window}: the plan has {plan.files} files, but {self.taken} whole files were taken;"
                 " plan again"
             )
             raise PlanConflictError(msg)

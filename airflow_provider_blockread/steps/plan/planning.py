@@ -219,9 +219,6 @@ def _choose_and_freeze(
         record_ledger(env, request.feed, options.sink)
         planner.open(
             NewWindow(
-                id=key,
-                feed=request.feed,
-                key=request.key,
                 manifest_uri=uri,
                 manifest_hash=summary.hash,
                 files=len(chosen.ids),
@@ -231,9 +228,7 @@ def _choose_and_freeze(
                 readers=chosen.readers,
                 options=options.to_json(),
                 clear_number=request.clear_number,
-                owner=request.owner,
                 run=request.run,
-                interval_ns=request.interval_ns,
                 parts=chosen.ranges,
             )
         )

@@ -18,13 +18,13 @@ from pathlib import Path
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.blocks.ids import window_id
 from airflow_provider_blockread.ledger.files.discovery import record_files
-from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef, NewWindow
+from airflow_provider_blockread.ledger.model import Claim, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.groups import claim_group, complete_group, heartbeat
 from airflow_provider_blockread.ledger.windows.selection import pending_files
 from airflow_provider_blockread.options import Selection
 from tests.crash.server import quick_folder
-from tests.ledger.make import freeze_window
+from tests.ledger.make import Planned, freeze_window
 from tests.postgres import new_schema, postgres_server
 
 _FEED = "busy"
@@ -121,7 +121,7 @@ def _freeze(ledger: Ledger, key: str, files: int, groups: range) -> None:
     record_files(ledger, _FEED, _versions(key, files), complete=False)
     ids = [item.file for item in pending_files(ledger, _FEED, Selection(), block_size=2**20)]
     parts = [BlockGroup(number=n, files=1, blocks=1, bytes=10, first_path="a", last_path="b") for n in groups]
-    window = NewWindow(
+    window = Planned(
         id=window_id(_FEED, key),
         feed=_FEED,
         key=key,
