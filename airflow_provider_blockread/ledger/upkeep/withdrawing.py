@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select, union
 
-from airflow_provider_blockread.errors import ConflictError, OptionsError, OwnedError, PrunedError, StateError
+from airflow_provider_blockread.errors import ConflictError, OptionsError, PrunedError, StateError
 from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
 from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
@@ -25,7 +25,7 @@ from airflow_provider_blockread.ledger.schema.upkeep_tables import withdrawals
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import supersede
 from airflow_provider_blockread.ledger.windows.parts import end_files, give_back, refuse_followed
-from airflow_provider_blockread.ledger.windows.progress import age
+from airflow_provider_blockread.ledger.windows.progress import owned
 from airflow_provider_blockread.options.upkeep import WITHDRAWN_FILES
 
 _UNREAD = {"records": None, "bad_records": None}
@@ -237,11 +237,8 @@ def _refuse_unseen_or_live(connection: Connection, window_id: str, now: datetime
         raise StateError(msg)
     for row in rows:
         if row.state in UNFINISHED_STATES and is_live(row.publish_owner, row.publish_heartbeat_at, now):
-            msg = (
-                f"window {window_id}: {row.publish_owner} is publishing generation {row.number}, last heartbeat"
-                f" {age(row.publish_heartbeat_at, now)}; wait for it, or stop it and retry when its heartbeat is stale"
-            )
-            raise OwnedError(msg)
+            work = f"window {window_id}: {row.publish_owner} is publishing generation {row.number}"
+            raise owned(work, row.publish_heartbeat_at, now)
 
 
 def _begin(ledger: Ledger, connection: Connection, window_id: str, asked: Withdrawal) -> Withdrawal:

@@ -12,14 +12,14 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, exists, or_, select
 
-from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, OwnedError, StateError
+from airflow_provider_blockread.errors import CompleteError, ConflictError, FencedError, StateError
 from airflow_provider_blockread.ledger.model import Claim, Group, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.owners import is_live
 from airflow_provider_blockread.ledger.schema.rows import group_from, in_generation, row_from
 from airflow_provider_blockread.ledger.schema.tables import exclusions, generations, groups
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, OVERTAKEN, lock_generation
-from airflow_provider_blockread.ledger.windows.progress import age
+from airflow_provider_blockread.ledger.windows.progress import owned
 from airflow_provider_blockread.observer import Tally
 
 _MAX_ERROR_CHARS = 10_000
@@ -249,11 +249,8 @@ def _refuse_zombie(ref: GroupRef, group: Row[Any], owner: str, clear_number: int
 def _refuse_foreign(ref: GroupRef, group: Row[Any], owner: str, now: datetime, stale_after_s: float) -> None:
     beat = group.heartbeat_at
     if group.state == "running" and group.owner != owner and is_live(group.owner, beat, now, stale_after_s):
-        msg = (
-            f"{ref}: {group.owner} is running it, last heartbeat {age(beat, now)}; "
-            "wait for it, or stop it and retry when its heartbeat is stale"
-        )
-        raise OwnedError(msg)
+        work = f"{ref}: {group.owner} is running it"
+        raise owned(work, beat, now)
 
 
 def _change(

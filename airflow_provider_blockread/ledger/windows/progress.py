@@ -139,11 +139,14 @@ def require_idle(ledger: Ledger, generation: Generation, *, owner: str) -> None:
     publisher = (generation.publish_owner, generation.publish_heartbeat_at, STALE_S)
     for other, beat, stale_after_s in (publisher, *rows):
         if other != owner and is_live(other, beat, now, stale_after_s):
-            msg = (
-                f"window {generation.window}: {other} is at work on generation {generation.number}, last heartbeat"
-                f" {age(beat, now)}; wait for it, or stop it and retry when its heartbeat is stale"
-            )
-            raise OwnedError(msg)
+            work = f"window {generation.window}: {other} is at work on generation {generation.number}"
+            raise owned(work, beat, now)
+
+
+def owned(work: str, heartbeat_at: datetime | None, now: datetime) -> OwnedError:
+    """Return the error about the work of another owner, who is alive."""
+    beat = age(heartbeat_at, now)
+    return OwnedError(f"{work}, last heartbeat {beat}; wait for it, or stop it and retry when its heartbeat is stale")
 
 
 def age(heartbeat_at: datetime | None, now: datetime) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, Select, case, func, select
 
-from airflow_provider_blockread.errors import ConflictError, FencedError, OwnedError, StateError
+from airflow_provider_blockread.errors import ConflictError, FencedError, StateError
 from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.model import Publication
@@ -27,7 +27,7 @@ from airflow_provider_blockread.ledger.windows.exclusions import settle_exclusio
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, OVERTAKEN, lock_generation
 from airflow_provider_blockread.ledger.windows.groups import error_text
 from airflow_provider_blockread.ledger.windows.parts import keep_part_sums
-from airflow_provider_blockread.ledger.windows.progress import age, group_progress
+from airflow_provider_blockread.ledger.windows.progress import group_progress, owned
 from airflow_provider_blockread.ledger.windows.replacing import settle_versions
 from airflow_provider_blockread.options.parsing.sizes import first_of
 from airflow_provider_blockread.proof.model import Sums
@@ -203,11 +203,8 @@ def _update(connection: Connection, held: Publication, states: tuple[str, ...], 
 def _refuse_foreign(held: Publication, row: Row[Any], now: datetime, stale_after_s: float) -> None:
     beat = row.publish_heartbeat_at
     if row.publish_owner != held.owner and is_live(row.publish_owner, beat, now, stale_after_s):
-        msg = (
-            f"{held}: {row.publish_owner} is publishing it, last heartbeat {age(beat, now)}; "
-            "wait for it, or stop it and retry when its heartbeat is stale"
-        )
-        raise OwnedError(msg)
+        work = f"{held}: {row.publish_owner} is publishing it"
+        raise owned(work, beat, now)
 
 
 def _refuse_undone(connection: Connection, held: Publication, now: datetime) -> None:
