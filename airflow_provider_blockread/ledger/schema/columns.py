@@ -136,6 +136,9 @@ def count(name: str) -> Column[int]:
     return Column(name, BigInteger, nullable=False, server_default="0")
 
 
-def of_generation() -> ForeignKeyConstraint:
-    """Return the constraint that the generation of a row is there."""
-    return ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"])
+def of_generation() -> tuple[Column[str], Column[int], ForeignKeyConstraint]:
+    """Return the columns of a row's generation, with which its key begins, and the constraint that it is there."""
+    window_id = Column("window_id", WINDOW, primary_key=True)
+    generation = Column("generation", Integer, primary_key=True, autoincrement=False)
+    there = ForeignKeyConstraint(["window_id", "generation"], ["generations.window_id", "generations.number"])
+    return window_id, generation, there

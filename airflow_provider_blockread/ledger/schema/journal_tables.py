@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, BigInteger, Column, Integer, String, Table, Text
 
-from airflow_provider_blockread.ledger.schema.columns import WINDOW, metadata, of_generation, one_of
+from airflow_provider_blockread.ledger.schema.columns import metadata, of_generation, one_of
 
 outputs = Table(
     "outputs",
     metadata,
-    Column("window_id", WINDOW, primary_key=True),
-    Column("generation", Integer, primary_key=True, autoincrement=False),
+    *of_generation(),
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("kind", String(16), nullable=False),
     Column("uri", Text, nullable=False),  # where it is published
@@ -19,7 +18,6 @@ outputs = Table(
     Column("rows", BigInteger, nullable=False),
     Column("partition", JSON, nullable=False),
     Column("statistics", JSON, nullable=False),
-    of_generation(),
     one_of("kind", ("output", "quarantine")),
 )
 
@@ -27,8 +25,7 @@ outputs = Table(
 publications = Table(
     "publications",
     metadata,
-    Column("window_id", WINDOW, primary_key=True),
-    Column("generation", Integer, primary_key=True, autoincrement=False),
+    *of_generation(),
     Column("seq", Integer, primary_key=True, autoincrement=False),
     Column("kind", String(16), nullable=False),
     Column("action", String(16), nullable=False),
@@ -36,7 +33,6 @@ publications = Table(
     Column("target", Text, nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("state", String(16), nullable=False),
-    of_generation(),
     one_of("kind", ("output", "quarantine", "log", "commit")),
     one_of("action", ("add", "remove")),
     one_of("state", ("planned", "done")),

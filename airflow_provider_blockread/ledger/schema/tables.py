@@ -242,8 +242,7 @@ Index("ix_generations_published_at", *_SUMS, **_where(IS_PUBLISHED))
 groups = Table(
     "groups",
     metadata,
-    Column("window_id", WINDOW, primary_key=True),
-    Column("generation", Integer, primary_key=True, autoincrement=False),
+    *of_generation(),
     Column("number", Integer, primary_key=True, autoincrement=False),  # from 0, as in the manifest
     Column("state", String(16), nullable=False),
     Column("epoch", BigInteger, nullable=False, server_default="0"),
@@ -276,7 +275,6 @@ groups = Table(
     count("bytes_done"),
     Column("progress_at", UtcDateTime),  # when these counts changed last; empty before the first ones
     Column("spark_ui", Text),  # the address of its application's live pages, as the driver says
-    of_generation(),
     one_of("state", GROUP_STATES),
     CheckConstraint("state <> 'running' OR (owner IS NOT NULL AND heartbeat_at IS NOT NULL)", name="running_has_owner"),
     CheckConstraint("state <> 'done' OR result_uri IS NOT NULL", name="done_has_result"),
@@ -286,14 +284,12 @@ groups = Table(
 file_sums = Table(
     "file_sums",
     metadata,
-    Column("window_id", WINDOW, primary_key=True),
-    Column("generation", Integer, primary_key=True, autoincrement=False),
+    *of_generation(),
     Column("file_id", BigInteger, primary_key=True, autoincrement=False),
     count("records"),
     count("bad_records"),
     count("bytes"),
     Column("next_start", BigInteger),  # as in `parts`, to which they are moved; empty if the file is read whole
     Column("exit_state", BigInteger),
-    of_generation(),
     sqlite_with_rowid=False,
 )

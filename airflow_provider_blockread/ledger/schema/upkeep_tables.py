@@ -80,12 +80,10 @@ request_generations = Table(
 replacements = Table(
     "replacements",
     metadata,
-    Column("window_id", WINDOW, primary_key=True),
-    Column("generation", Integer, primary_key=True, autoincrement=False),
+    *of_generation(),
     Column("old_file", BigInteger, primary_key=True, autoincrement=False),
     Column("new_file", BigInteger, nullable=False),
     Column("was", String(16), nullable=False),  # the state that the newer version goes back to
-    of_generation(),
     UniqueConstraint("window_id", "generation", "new_file"),
     one_of("was", REPLACING_STATES),
 )
