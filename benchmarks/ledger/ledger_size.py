@@ -218,7 +218,7 @@ def _publish(ledger: Ledger, window: Window) -> None:
     ref = GroupRef(window=window.id, generation=1, group=0)
     claim = claim_group(ledger, ref, owner="bench", clear_number=0, stale_after_s=60)
     assert claim is not None  # noqa: S101 - tells the type
-    done = GroupOutcome(result_uri="s3://lake/r.json", result_hash="0", records=1, bad_records=0, rows=1, bytes=1)
+    done = GroupOutcome(result_uri="s3://lake/r.json", result_hash="0", records=1, bad_records=0, rows=1, read_bytes=1)
     complete_group(ledger, claim, done)
     held = claim_publication(ledger, window.id, 1, owner="bench", stale_after_s=60)
     with ledger.reading() as connection:
