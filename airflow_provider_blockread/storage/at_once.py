@@ -54,12 +54,20 @@ def answers(stores: Stores, items: Iterable[T], ask: Callable[[T], R], uri_of: C
 
 def remove_all(stores: Stores, files: Iterable[str]) -> None:
     """Delete files by URI, several at once where the store serves them so; none of them need exist."""
-    deque(answers(stores, files, stores.remove), maxlen=0)
+
+    def remove(uri: str) -> None:
+        stores.remove(uri)
+
+    deque(answers(stores, files, remove), maxlen=0)
 
 
 def remove_folders(stores: Stores, folders: Iterable[str]) -> int:
     """Delete folders by URI with everything in them, as `remove_all` deletes files, and return how many."""
-    return sum(1 for _ in answers(stores, folders, stores.remove_folder))
+
+    def remove(uri: str) -> None:
+        stores.remove_folder(uri)
+
+    return sum(1 for _ in answers(stores, folders, remove))
 
 
 def serves_threads(stores: Stores, uri: str) -> bool:
