@@ -21,6 +21,8 @@ _FILE = "blockread_file"  # which file a connection has opened
 _SECRET = re.compile("passw|secret|scram_", re.IGNORECASE)  # in names of parameters, such as sslpassword
 # A password ends at the first @, so a second @ would make the rest of the password a part of the host.
 _SECOND_AT = re.compile(r"[^:/]*://[^:/]*:[^@]*@.*@", re.DOTALL)
+# As libpq writes them: host:port,host:port
+_HOSTS = re.compile(r"postgres[^:/]*://([^/?@]*@)?[^/?@]*:\d*,")
 
 
 def parse_address(text: str) -> URL:
@@ -31,6 +33,12 @@ def parse_address(text: str) -> URL:
     """
     if _SECOND_AT.match(text):
         msg = "the ledger's URL has a second @: write one that belongs to the user or the password as %40"
+        raise OptionsError(msg)
+    if _HOSTS.match(text):
+        msg = (
+            "the ledger's URL has several hosts with ports: write them as parameters,"
+            " postgresql://user@/database?host=one,other&port=5432,5432"
+        )
         raise OptionsError(msg)
     try:
         url = make_url(text)

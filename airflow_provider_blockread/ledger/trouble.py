@@ -38,6 +38,8 @@ _REMEDIES = {
     " 'id'), max(id)) FROM files`, then retry",
     r"already exists": f"other tables there have the same names: give the ledger {_ROOM}",
     r"^25006": "it is read-only: name the primary server, or allow its user to write, then retry",
+    r"row-level security": "let its user pass it by (`ALTER ROLE ... BYPASSRLS`), or turn it off for the tables of the"
+    " ledger (`ALTER TABLE ... DISABLE ROW LEVEL SECURITY`), then retry",
     r"^42501.*for schema": "let its user in (`GRANT USAGE, CREATE ON SCHEMA ... TO ...`), then retry",
     r"^42501": "let its user write to all tables of the ledger, and use its sequences (`GRANT USAGE ON ALL SEQUENCES IN"
     " SCHEMA ... TO ...`), then retry",
@@ -46,6 +48,10 @@ _REMEDIES = {
     r'role ".*" does not exist': "create its user (`CREATE ROLE ... LOGIN`), or name another, then retry",
     r"authentication failed|no password supplied": "correct the user or the password in its URL, then retry",
     r"^53300|too many (clients|connections)|connection slots": "run fewer tasks at once, or raise its max_connections",
+    r"query_wait_timeout|max_client_conn": "run fewer tasks at once, or let its pooler have more connections"
+    " (PgBouncer: `default_pool_size` and `max_client_conn`), then retry",
+    r"^25P0[34]|idle transaction timeout": "its transactions last longer than they may; let them last longer"
+    " (`ALTER ROLE ... SET idle_in_transaction_session_timeout ...`, or the timeout that it names), then retry",
     r"^54000": "a path, or the name of a feed or a window, is longer than its indexes hold, about 2,700 bytes; shorten"
     " it, or exclude the file by a pattern",
     r"^22P05": "the encoding of its database lacks a character of a name: copy the ledger (`blockread db copy`) into a"
@@ -61,7 +67,9 @@ _LASTING = re.compile(
     f"|unsupported startup parameter|{_IDS}"
 )
 #: States of PostgreSQL that mean a problem of the server, not a mistake in this package, whatever the driver's class.
-OF_THE_SERVER = frozenset({"22P05", "23505", "25006", "3F000", "42501", "42710", "42P05", "42P07"})
+OF_THE_SERVER = frozenset(
+    {"0A000", "22P05", "23505", "25006", "25P03", "25P04", "3F000", "42501", "42710", "42P05", "42P07"}
+)
 
 _NO_TABLE = ("no such table", "no such column")  # SQLite's words
 _NO_TABLE_STATES = {"42P01", "42703"}  # PostgreSQL's states: undefined table, undefined column

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import socket
 import threading
+import time
 from contextlib import closing, suppress
 
 import pytest
 from sqlalchemy import select, text
 
-from airflow_provider_blockread.errors import LedgerSchemaError
+from airflow_provider_blockread.errors import LedgerSchemaError, LedgerUnavailableError
 from airflow_provider_blockread.ledger.feeds import open_feed
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.schema import tables
@@ -82,3 +83,47 @@ def test_a_logical_replica(ledger: Ledger) -> None:
 
     for feed, new in (("a", 1), ("b", 2)):
         assert record_files(ledger, feed, [version("1"), version("2")]).new == new
+
+
+@on_a_server
+def test_a_transaction_that_may_not_last(ledger: Ledger) -> None:
+    """The server ends it, nothing of it is kept, and the message names the setting."""
+
+    def last() -> None:
+        with ledger.writing() as connection:
+            connection.execute(text("SET LOCAL idle_in_transaction_session_timeout TO 20"))
+            connection.execute(tables.feeds.insert().values(name="lost", created_at=ledger.now()))
+            time.sleep(0.5)
+            connection.execute(select(tables.feeds.c.id))
+
+    with pytest.raises(LedgerUnavailableError, match=r"idle-in-transaction.*SET idle_in_transaction_session_timeout"):
+        last()
+    with ledger.reading() as connection:
+        assert connection.scalar(select(tables.feeds.c.id)) is None
+
+
+@on_a_server
+def test_rows_that_a_policy_guards(ledger: Ledger, url: str) -> None:
+    """Whether a row or many are refused, the message says how the user passes the policy by, and then it does."""
+    schema = url.rpartition("%3D")[2]
+    for statement in (
+        f"CREATE ROLE guarded_{schema} LOGIN",
+        f"GRANT ALL ON SCHEMA {schema} TO guarded_{schema}",
+        f"GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO guarded_{schema}",
+        f"GRANT ALL ON ALL SEQUENCES IN SCHEMA {schema} TO guarded_{schema}",
+        "ALTER TABLE files ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE feeds ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY known ON feeds USING (name = 'known')",
+    ):
+        with ledger.writing() as connection:
+            connection.execute(text(statement))
+    open_feed(ledger, "known")
+    said = r"row-level security.*; let its user pass it by \(`ALTER ROLE ... BYPASSRLS`\)"
+    with closing(Ledger(url.replace("//postgres:", f"//guarded_{schema}:"))) as guarded:
+        for feed in ("new", "known"):
+            with pytest.raises(LedgerUnavailableError, match=said):
+                record_files(guarded, feed, [version("1")])
+        with ledger.writing() as connection:
+            connection.execute(text(f"ALTER ROLE guarded_{schema} BYPASSRLS"))
+
+        assert record_files(guarded, "known", [version("1")]).new == 1

@@ -67,6 +67,19 @@ def test_an_address_of_a_server_as_the_message_writes_it(server: str) -> None:
 
 
 @pytest.mark.postgres
+def test_several_hosts_as_the_message_writes_them(server: str) -> None:
+    """The first one that answers is used; no part of the password is shown."""
+    url = new_schema(server, "hosts")
+    folder, rest = url.split("host=")[1].split("&", 1)
+    with pytest.raises(OptionsError, match=r"several hosts .*\?host=one,other&port=5432,5432$") as refused:
+        Ledger("postgresql://me:geheim@one:5432,other:5433/db?sslmode=disable")
+    assert "geheim" not in str(refused.value)
+
+    with closing(Ledger(f"postgresql://postgres@/postgres?host=/nowhere,{folder}&port=5432,5432&{rest}")) as ledger:
+        ledger.check()
+
+
+@pytest.mark.postgres
 def test_when_the_driver_prepares_statements(server: str) -> None:
     """A number is taken, and so is the word that the message gives."""
     url = new_schema(server, "prepared")

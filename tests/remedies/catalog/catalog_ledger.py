@@ -21,6 +21,9 @@ CATALOG: list[Entry] = [
     Remedy(
         "ledger/address.py", "cannot be parsed", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"
     ),
+    Remedy(
+        "ledger/address.py", "several hosts", f"{_HERE}/test_ledgers.py::test_several_hosts_as_the_message_writes_them"
+    ),
     Remedy("ledger/address.py", "write a number", f"{_HERE}/test_ledgers.py::test_when_the_driver_prepares_statements"),
     Remedy(
         "ledger/address.py", "cannot be kept in", f"{_HERE}/test_ledgers.py::test_an_address_as_the_message_writes_it"
