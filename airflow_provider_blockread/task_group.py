@@ -93,11 +93,7 @@ class BlockReadTaskGroup(TaskGroup):
             )
             planned = shared | {"window": XComArg(plan, WINDOW_KEY)} | ({} if spark == SparkJob() else {"spark": spark})
             read = ReadBlocksOperator.partial(
-                task_id="read",
-                map_index_template=title_template(plan.task_id),
-                function=function,
-                **waiting,
-                **planned,
+                task_id="read", map_index_template=title_template(plan.task_id), function=function, **waiting, **planned
             ).expand(group=plan.output)
             commit = CommitWindowOperator(
                 task_id="commit",

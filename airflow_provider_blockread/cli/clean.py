@@ -76,11 +76,7 @@ class Cleaning(Confirmed, Sourcing):
     help="For --action archive: the folder, in the store of the source.",
 )
 @click.option(
-    "--grace",
-    default="7d",
-    show_default=True,
-    metavar="DURATION",
-    help="Only files published at least this long ago.",
+    "--grace", default="7d", show_default=True, metavar="DURATION", help="Only files published at least this long ago."
 )
 @click.option("--tag", multiple=True, metavar="KEY=VALUE", help="For --action tag; repeatable.  [blockread=published]")
 @click.option(

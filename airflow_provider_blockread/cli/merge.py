@@ -17,14 +17,7 @@ from airflow_provider_blockread.cli.options.shared import parse_pairs
 from airflow_provider_blockread.cli.options.spark import cluster_options
 from airflow_provider_blockread.cli.run import WindowRun
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.options import (
-    SINKS,
-    ArchiveSink,
-    ColumnarSink,
-    Splitting,
-    merging,
-    parse_size,
-)
+from airflow_provider_blockread.options import SINKS, ArchiveSink, ColumnarSink, Splitting, merging, parse_size
 from airflow_provider_blockread.steps import Environment, PlanRequest
 
 _SINKS = [name for name, sink in SINKS.items() if issubclass(sink, (ArchiveSink, ColumnarSink))]

@@ -12,12 +12,7 @@ from typing import Any
 import click
 
 from airflow_provider_blockread.blocks import FileVersion
-from airflow_provider_blockread.cli.options.shared import (
-    format_option_option,
-    json_option,
-    make_format_option,
-    number,
-)
+from airflow_provider_blockread.cli.options.shared import format_option_option, json_option, make_format_option, number
 from airflow_provider_blockread.cli.options.sourcing import Sourcing, sourcing_options
 from airflow_provider_blockread.cli.terminal.aside import printing_aside
 from airflow_provider_blockread.cli.terminal.printing import print_json, say

@@ -33,10 +33,7 @@ class RebuildWindowsOperator(SparkOperator):
     :param last_key: windows whose key is at or before this one.
     """
 
-    template_fields = (
-        *SparkOperator.template_fields,
-        *("feed", "window", "since", "until", "first_key", "last_key"),
-    )
+    template_fields = (*SparkOperator.template_fields, *("feed", "window", "since", "until", "first_key", "last_key"))
     ui_color = "#f7e3c4"
 
     def __init__(

@@ -45,11 +45,7 @@ def make_app(site: Site) -> Starlette:
     served = [_route(page, site, ledgers, templates) for page in ROUTES]
     app = Starlette(
         routes=[*served, Mount("/static", StaticFiles(directory=STATIC))],
-        exception_handlers={
-            HTTPException: answers.refused,
-            BlockReadError: answers.failed,
-            Exception: answers.broken,
-        },
+        exception_handlers={HTTPException: answers.refused, BlockReadError: answers.failed, Exception: answers.broken},
     )
     app.add_middleware(_Headers)
     return app
@@ -67,13 +63,7 @@ def _route(page: PageRoute, site: Site, ledgers: Ledgers, templates: Templates) 
             mine = LedgersOfRequest(ledgers)
             feed = None if page.needs is Needs.SIGNED_IN else _authorized(page, request, mine, visitor)
             visit = Visit(
-                request=request,
-                site=site,
-                ledgers=mine,
-                templates=templates,
-                visitor=visitor,
-                feed=feed,
-                form=form,
+                request=request, site=site, ledgers=mine, templates=templates, visitor=visitor, feed=feed, form=form
             )
             return page.view(visit)
 

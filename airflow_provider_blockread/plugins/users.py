@@ -8,11 +8,7 @@ from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.base_auth_manager import BaseAuthManager, ResourceMethod
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.batch_apis import IsAuthorizedDagRequest
-from airflow.api_fastapi.auth.managers.models.resource_details import (
-    ConnectionDetails,
-    DagAccessEntity,
-    DagDetails,
-)
+from airflow.api_fastapi.auth.managers.models.resource_details import ConnectionDetails, DagAccessEntity, DagDetails
 from airflow.api_fastapi.core_api.security import bearer_scheme, get_user
 from airflow.models.connection import Connection
 from airflow.models.dag import DagModel

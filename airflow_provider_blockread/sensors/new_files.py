@@ -14,11 +14,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSensorTimeout, A
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, PermanentError, error_class
 from airflow_provider_blockread.observer import LogObserver
-from airflow_provider_blockread.operators.base import (
-    OptionTemplates,
-    require_kind,
-    require_valid,
-)
+from airflow_provider_blockread.operators.base import OptionTemplates, require_kind, require_valid
 from airflow_provider_blockread.operators.run_identity import (
     feed_name,
     interval_ns,

@@ -119,12 +119,7 @@ class Environment:
         return make_sink(self.stores, option, kind, self.access)
 
     def blocks(
-        self,
-        window: Window,
-        generation: Generation | None = None,
-        *,
-        group: int | None = None,
-        file: int | None = None,
+        self, window: Window, generation: Generation | None = None, *, group: int | None = None, file: int | None = None
     ) -> Iterator[Block]:
         """Yield the blocks of a window, of one group, or of one file, as a generation reads them.
 

@@ -12,11 +12,7 @@ from airflow_provider_blockread.exchange.results import SPEC_NAME
 from airflow_provider_blockread.ledger.files.known import leave_out
 from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.noop import forgets
-from airflow_provider_blockread.ledger.overview.feed_options import (
-    newest_options,
-    options_beside,
-    published_options,
-)
+from airflow_provider_blockread.ledger.overview.feed_options import newest_options, options_beside, published_options
 from airflow_provider_blockread.ledger.windows.queries import newest_sequence, window_ids
 from airflow_provider_blockread.options import FrameFunction, GenerationOptions, IcebergSink, Sink, nanoseconds
 from airflow_provider_blockread.options.parsing.sizes import first_of

@@ -34,12 +34,7 @@ class ApplicationTrigger(OwnTrigger):
     arguments = ("waiting", "spark", "ledger_conn_id", "run")
 
     def __init__(
-        self,
-        *,
-        waiting: Mapping[str, Any],
-        spark: Mapping[str, Any],
-        ledger_conn_id: str | None = None,
-        run: str = "",
+        self, *, waiting: Mapping[str, Any], spark: Mapping[str, Any], ledger_conn_id: str | None = None, run: str = ""
     ) -> None:
         super().__init__(ledger_conn_id, run)
         self.waiting = dict(waiting)

@@ -148,11 +148,7 @@ class ReadOptions(WriteOptions):
         )
 
     def _function(self) -> FunctionOption:
-        named = {
-            "--function": self.function,
-            "--dataframe-function": self.dataframe_function,
-            "--sql": self.sql,
-        }
+        named = {"--function": self.function, "--dataframe-function": self.dataframe_function, "--sql": self.sql}
         given = [name for name, text in named.items() if text is not None]
         if len(given) > 1:
             msg = f"{given[0]} and {given[1]} exclude each other: give one of them"
@@ -230,11 +226,7 @@ def sink_options(names: Iterable[str]) -> Callable[[C], C]:
             help="An option of the sink, such as row_group_bytes=1000000; repeatable.",
         ),
         click.option(
-            "--sink",
-            default="parquet",
-            show_default=True,
-            type=click.Choice(sorted(names)),
-            help="What is written.",
+            "--sink", default="parquet", show_default=True, type=click.Choice(sorted(names)), help="What is written."
         ),
         click.option(
             "--output", required=True, metavar="DIR", callback=ledger_text, help="Directory to publish into, or table."

@@ -91,11 +91,7 @@ sourcing_options = option_group(
     ),
     click.option("--max-size", metavar="SIZE", help="Leave out larger files, such as 10GiB."),
     click.option("--min-size", metavar="SIZE", help="Leave out smaller files, such as 1B."),
-    click.option(
-        "--min-age",
-        metavar="DURATION",
-        help="Postpone files changed more recently, such as 90 or 5min.",
-    ),
+    click.option("--min-age", metavar="DURATION", help="Postpone files changed more recently, such as 90 or 5min."),
     click.option("--hidden", is_flag=True, help="Take files with hidden and temporary names, too."),
     click.option("--max-depth", type=number, help="Most names in a path below the source."),
     click.option("--exclude", multiple=True, metavar="PATTERN", help="Files to leave out; repeatable."),

@@ -8,19 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    and_,
-    case,
-    exists,
-    func,
-    or_,
-    select,
-    true,
-    union,
-    union_all,
-)
+from sqlalchemy import ColumnElement, Select, and_, case, exists, func, or_, select, true, union, union_all
 
 from airflow_provider_blockread.blocks.ids import path_digest
 from airflow_provider_blockread.blocks.model import NAMED_BLOCK

@@ -15,13 +15,7 @@ from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.overview.unfinished import unfinished_in, urgent_windows
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.rows import WINDOWS, generation_from, window_from
-from airflow_provider_blockread.ledger.schema.tables import (
-    exclusions,
-    feeds,
-    generations,
-    groups,
-    windows,
-)
+from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.windows.progress import Progress, newest_generations, progress_of
 from airflow_provider_blockread.options import nanoseconds

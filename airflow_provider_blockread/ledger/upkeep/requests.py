@@ -33,10 +33,7 @@ _STARTED = request_generations.c
 
 def find_request(ledger: Ledger, action: str, arguments: dict[str, Any]) -> Request | None:
     """Return the unfinished request with these arguments, or None."""
-    query = select(requests).where(
-        requests.c.digest == _digest(action, arguments),
-        requests.c.finished_at.is_(None),
-    )
+    query = select(requests).where(requests.c.digest == _digest(action, arguments), requests.c.finished_at.is_(None))
     with ledger.reading() as connection:
         row = connection.execute(query).one_or_none()
     return None if row is None else value_from(Request, row)

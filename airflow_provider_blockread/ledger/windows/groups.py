@@ -258,17 +258,9 @@ def _change(
 ) -> None:
     ref = claim.ref
     read_on = exists().where(
-        generations.c.window_id == ref.window,
-        generations.c.number == ref.generation,
-        generations.c.state == "reading",
+        generations.c.window_id == ref.window, generations.c.number == ref.generation, generations.c.state == "reading"
     )
-    held = (
-        *_is(ref),
-        groups.c.epoch == claim.epoch,
-        groups.c.holder == claim.holder,
-        may_change,
-        read_on,
-    )
+    held = (*_is(ref), groups.c.epoch == claim.epoch, groups.c.holder == claim.holder, may_change, read_on)
     with ledger.writing() as connection:
         if connection.execute(groups.update().where(*held).values(change)).rowcount != 1:
             raise _overtaken(connection, ref, claim.epoch)

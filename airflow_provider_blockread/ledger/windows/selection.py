@@ -12,19 +12,7 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    Select,
-    and_,
-    exists,
-    func,
-    literal_column,
-    or_,
-    select,
-    tuple_,
-)
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal_column, or_, select, tuple_
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError

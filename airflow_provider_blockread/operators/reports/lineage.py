@@ -43,10 +43,7 @@ def _input(done: Published, read: RootRead) -> InputDataset:
     return InputDataset(
         namespace=namespace,
         name=name,
-        inputFacets={
-            "inputStatistics": sums,
-            "subset": subset.InputSubsetInputDatasetFacet(inputCondition=condition),
-        },
+        inputFacets={"inputStatistics": sums, "subset": subset.InputSubsetInputDatasetFacet(inputCondition=condition)},
     )
 
 

@@ -40,10 +40,7 @@ class Condition:
 
 
 def condition_of(
-    feed: FeedSums,
-    now: datetime,
-    quoted: Callable[[str | None], str | None],
-    upcoming: NextWindow | None = None,
+    feed: FeedSums, now: datetime, quoted: Callable[[str | None], str | None], upcoming: NextWindow | None = None
 ) -> Condition:
     """Return the current condition of a feed.
 

@@ -36,12 +36,7 @@ class NextAction:
 
 
 def next_actions(
-    row: WindowRow,
-    detail: WindowDetail,
-    files: Sequence[NamedFile],
-    withdrawal: Withdrawal | None,
-    *,
-    goes_back: bool,
+    row: WindowRow, detail: WindowDetail, files: Sequence[NamedFile], withdrawal: Withdrawal | None, *, goes_back: bool
 ) -> list[NextAction]:
     """Return what can be done with a window now; empty if there is nothing left to do.
 

@@ -12,11 +12,7 @@ from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.overview.feed_options import newest_sources
 from airflow_provider_blockread.ledger.overview.feeds import feeds_at_a_glance
-from airflow_provider_blockread.ledger.overview.files import (
-    excluded_files,
-    left_out_files,
-    waiting_files,
-)
+from airflow_provider_blockread.ledger.overview.files import excluded_files, left_out_files, waiting_files
 from airflow_provider_blockread.ledger.overview.windows import (
     OPEN_STATES,
     OVER_STATES,

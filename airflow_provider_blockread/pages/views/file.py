@@ -23,12 +23,7 @@ from airflow_provider_blockread.pages.display.failures import failure_of
 from airflow_provider_blockread.pages.display.strips import Segment, Strip, strip, worst
 from airflow_provider_blockread.pages.display.troubles import Trouble, block_of
 from airflow_provider_blockread.pages.display.words import whole
-from airflow_provider_blockread.pages.views.evidence import (
-    FileBlock,
-    QuarantinedRecord,
-    bad_records,
-    file_blocks,
-)
+from airflow_provider_blockread.pages.views.evidence import FileBlock, QuarantinedRecord, bad_records, file_blocks
 from airflow_provider_blockread.pages.visit import Visit
 from airflow_provider_blockread.records.format import codec_of
 from airflow_provider_blockread.records.reading import open_bytes

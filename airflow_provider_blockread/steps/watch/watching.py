@@ -97,9 +97,7 @@ def _record(env: Environment, query: NewFilesQuery, versions: Iterator[FileVersi
     rules = Admission.of(query.source, query.selection, env.ledger.now())
     # Files for which a plan would fail are left for the plan to report.
     lenient = dataclasses.replace(
-        rules,
-        on_modified="ignore" if rules.on_modified == "fail" else rules.on_modified,
-        on_untimed="ignore",
+        rules, on_modified="ignore" if rules.on_modified == "fail" else rules.on_modified, on_untimed="ignore"
     )
     found = record_files(env.ledger, query.feed, versions, rules=lenient, complete=False)
     return found.new + found.modified + found.returned
