@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, exists, func, literal_column, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, literal_column, or_, select, tuple_
 
 from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import OptionsError
@@ -222,13 +222,8 @@ def _ordered(ledger: Ledger, wanted: Select[Any], order: str) -> Iterator[tuple[
             yield PendingFile(row[0], version, part), row[_TIME]
         if len(rows) < BATCH_FILES:
             return
-        page = _after(query, order, rows[-1])
-
-
-def _after(query: Select[Any], order: str, row: Row[Any]) -> Select[Any]:
-    place = tuple_(*_ORDER)
-    last = (row.time_ns, row.path, row.id)
-    return query.where(place > last if order == "oldest" else place < last)
+        place, last = tuple_(*_ORDER), (rows[-1].time_ns, rows[-1].path, rows[-1].id)
+        page = query.where(place > last if order == "oldest" else place < last)
 
 
 def _part(file: int, size: int, start: int, end: int, number: int) -> FilePart:
