@@ -24,16 +24,8 @@ from airflow_provider_blockread.ledger.windows.exclusions import EXCLUSIONS, Exc
 from airflow_provider_blockread.ledger.windows.groups import left_out_by
 
 _SHOWN = 100  # rows of each list on a page
-_WORST = (
-    "changed",
-    "missing",
-    "quarantined",
-    "excluded",
-    "ignored",
-    "replaced",
-    "pending",
-    "planned",
-)  # worse than done
+#: States of files that are worse than done, the worst first.
+_WORST = ("changed", "missing", "quarantined", "excluded", "ignored", "replaced", "pending", "planned")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://")
 _PATH_ENDS = re.compile(r"(?=[\s:;,)'\"]|$)")  # what follows a path in a sentence; a path may hold it, too
 _MOST_PATHS = 5_000  # in one text
