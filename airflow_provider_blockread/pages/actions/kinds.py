@@ -29,17 +29,6 @@ _LABELS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A requested action: on which window, with the values of its fields by name."""
-
-    env: Environment
-    window: Window
-    given: Mapping[str, str]
-    who: str
-    tasks: Tasks
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """What an action will do; with a `command`, it can only be done from a shell, for the reason `why`."""
 
@@ -74,6 +63,18 @@ class Action:
     at_once: bool = True  # False where tasks do it: then nothing to do does not mean that it was done
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A requested action: on which window, with the values of its fields by name."""
+
+    action: Action
+    env: Environment
+    window: Window
+    given: Mapping[str, str]
+    who: str
+    tasks: Tasks
+
+
 def _path(asked: Asked) -> str:
     """Return the path of the window's file that a person names, by its path or the end of it.
 
@@ -91,53 +92,60 @@ def _path(asked: Asked) -> str:
     return found[0] if found else asked.env.stores.canonical(name) if is_whole else name
 
 
-def _reading(action: str, asked: Asked) -> Reading:
-    given = asked.given
+def _reading(asked: Asked) -> Reading:
+    given, action = asked.given, asked.action.name
     files = FileChoice(path=given["path"], status=given["status"]) if action == "reprocess" else None
     return Reading(action=action, files=files)
 
 
-def _again(action: str, asked: Asked) -> Again | None:
+def _again(asked: Asked) -> Again | None:
     """Return the tasks that can read the window again, or None if no Airflow run has planned it."""
     run = next((one.run for one in list_generations(asked.env.ledger, asked.window.id) if one.run), None)
     task = task_of(asked.window.owner)
     if task is None or task.of_run != run:
         return None
-    return Again(window=asked.window.id, action=action, task=task)
+    return Again(window=asked.window.id, action=asked.action.name, task=task)
 
 
-def _read_again(action: str, title: str, what: str, *fields: Field) -> Action:
-    """Return an action that reads the window again with the tasks of the run that planned it."""
-
-    def propose(asked: Asked) -> Proposal:
-        intent, again = propose_reading(asked.env, asked.window, _reading(action, asked)), _again(action, asked)
-        why = "No run of Airflow has planned this window" if again is None else asked.tasks.refusal(again)
-        if why and not intent.is_empty:
-            return Proposal(
-                intent=intent, why=f"{why}. In a shell where Spark is available, run:", command=_command(action, asked)
-            )
-        return Proposal(intent=intent)
-
-    def perform(asked: Asked) -> None:
-        again, reading = _again(action, asked), _reading(action, asked)
-        if again is None:  # then only a command is proposed
-            return
-
-        def begin(clear_number: int) -> object:
-            return hand_over(
-                asked.env, asked.window, reading, who=asked.who, run=again.task.of_run, clear_number=clear_number
-            )
-
-        asked.tasks.clear(again, asked.who, begin)
-
-    return Action(name=action, title=title, what=what, propose=propose, perform=perform, fields=fields, at_once=False)
+def _propose_reading(asked: Asked) -> Proposal:
+    intent, again = propose_reading(asked.env, asked.window, _reading(asked)), _again(asked)
+    why = "No run of Airflow has planned this window" if again is None else asked.tasks.refusal(again)
+    if why and not intent.is_empty:
+        return Proposal(intent=intent, why=f"{why}. In a shell where Spark is available, run:", command=_command(asked))
+    return Proposal(intent=intent)
 
 
-def _command(action: str, asked: Asked) -> str:
+def _let_read(asked: Asked) -> None:
+    again, reading = _again(asked), _reading(asked)
+    if again is None:  # then only a command is proposed
+        return
+
+    def begin(clear_number: int) -> object:
+        return hand_over(
+            asked.env, asked.window, reading, who=asked.who, run=again.task.of_run, clear_number=clear_number
+        )
+
+    asked.tasks.clear(again, asked.who, begin)
+
+
+def _command(asked: Asked) -> str:
     given, window = asked.given, asked.window.id
-    if action == "reprocess":
+    if asked.action.name == "reprocess":
         return f"blockread reprocess --window {window} --path {shell_word(given['path'])} --status {given['status']}"
-    return f"blockread windows {action} {window}"
+    return f"blockread windows {asked.action.name} {window}"
+
+
+def _read_again(name: str, title: str, what: str, *fields: Field) -> Action:
+    """Return an action that reads the window again with the tasks of the run that planned it."""
+    return Action(
+        name=name,
+        title=title,
+        what=what,
+        propose=_propose_reading,
+        perform=_let_read,
+        fields=fields,
+        at_once=False,
+    )
 
 
 def _labelled(values: Iterable[str]) -> dict[str, str]:
