@@ -31,8 +31,6 @@ class ApplicationTrigger(OwnTrigger):
     :param run: the DAG run that waits, for a ledger without a memory.
     """
 
-    arguments = ("waiting", "spark", "ledger_conn_id", "run")
-
     def __init__(
         self, *, waiting: Mapping[str, Any], spark: Mapping[str, Any], ledger_conn_id: str | None = None, run: str = ""
     ) -> None:

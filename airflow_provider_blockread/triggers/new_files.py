@@ -26,8 +26,6 @@ class NewFilesTrigger(OwnTrigger):
     :param silent_fail: continue when the store or the ledger fails.
     """
 
-    arguments = ("query", "ledger_conn_id", "run", "poke_interval", "backoff", "silent_fail")
-
     def __init__(
         self,
         *,

@@ -34,8 +34,6 @@ class NewFilesEventTrigger(OwnTrigger, BaseEventTrigger):
     :param ledger_conn_id: the ledger's connection, as in the pipeline.
     """
 
-    arguments = ("source", "feed", "selection", "only", "listing", "ledger_conn_id")
-
     def __init__(
         self,
         *,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from inspect import signature
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 
 class OwnTrigger(BaseTrigger):
-    """A trigger whose `arguments`, JSON values without credentials, are its attributes; that of `run` is `run_name`."""
-
-    arguments: ClassVar[tuple[str, ...]]
+    """A trigger whose arguments, JSON values without credentials, are its attributes; that of `run` is `run_name`."""
 
     def __init__(self, ledger_conn_id: str | None, run: str = "") -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -27,7 +26,8 @@ class OwnTrigger(BaseTrigger):
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return the class and its arguments."""
-        given = {name: getattr(self, "run_name" if name == "run" else name) for name in self.arguments}
+        names = signature(type(self)).parameters
+        given = {name: getattr(self, "run_name" if name == "run" else name) for name in names}
         return f"{type(self).__module__}.{type(self).__qualname__}", given
 
 

@@ -31,8 +31,6 @@ class RemoteWorkTrigger(OwnTrigger):
     :param run: the DAG run, for a ledger without a memory.
     """
 
-    arguments = ("work", "spark", "source", "sink", "ledger_conn_id", "run")
-
     def __init__(
         self,
         *,
