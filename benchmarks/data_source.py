@@ -54,7 +54,7 @@ def _compare(
 
     def contender(side: int) -> Contender:
         answer = frames[side].selectExpr(*query.split(", "))
-        return Contender(prepare=lambda: None, run=lambda: found[side].add(answer.first()))
+        return Contender(run=lambda: found[side].add(answer.first()))
 
     both = alternate([contender(0), contender(1)], lab.rounds)
     if found[0] != found[1] or len(found[0]) != 1:

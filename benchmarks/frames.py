@@ -50,7 +50,7 @@ def run(lab: Lab) -> Iterator[Row]:
                 prepare=lambda: shutil.rmtree(theirs, ignore_errors=True),  # noqa: B023 - called in this round
                 run=lambda: function(spark.read.csv(str(source), schema=CSV_SCHEMA)).write.parquet(str(theirs)),  # noqa: B023
             )
-            both = alternate([rival, Contender(prepare=ours.prepare, run=ours.run)], lab.rounds)
+            both = alternate([rival, ours], lab.rounds)
             require_same(theirs, ours.output, compared)
             what = (
                 f"{source.stat().st_size / 1e9:.2f} GB csv, typed, {function.__name__.replace('_', '-')} of a DataFrame"

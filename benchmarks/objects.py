@@ -64,7 +64,7 @@ def _compare(lab: Lab, work: str, stores: Stores, root: str, reads: tuple[Read, 
                 msg = f"{root}: {found} bytes were read instead of {size}"
                 raise ValueError(msg)
 
-        return Contender(prepare=lambda: None, run=require)
+        return Contender(run=require)
 
     both = alternate([contender(read) for read in reads], lab.rounds)
     amount = (size / 1e6, "MB") if len(versions) == 1 else (len(versions), "files")

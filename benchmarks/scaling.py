@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_blockread.options import Lines, Splitting, WholeFile
 from benchmarks.harness.data import log_line, write_lines, write_small_files
 from benchmarks.harness.lab import Lab, Windows
-from benchmarks.harness.measure import Contender, Row, Times, alternate, floor_row
+from benchmarks.harness.measure import Row, alternate, floor_row
 from benchmarks.harness.peers import floor
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def run(lab: Lab) -> Iterator[Row]:
     for cores in _CORES:
         with lab.spark(cores=cores) as spark:
             ours = Windows(folder / "ours", source, Lines(), spark)
-            (times,) = _measured(lab, [ours])
+            (times,) = alternate([ours], lab.rounds)
             least = floor("lines", source, ours.output, folder / "floor", lab.rounds, cores)
             yield floor_row(f"{what}, {cores} cores" if cores > 1 else f"{what}, 1 core", times, amount, least)
             if cores != _CORES[-1]:
@@ -44,7 +44,7 @@ def run(lab: Lab) -> Iterator[Row]:
                 **{f"blocks of {block}": Splitting(block_size=block, max_groups=1) for block in _BLOCKS},
             }
             windows = [Windows(folder / f"ours-{n}", source, Lines(), spark, s) for n, s in enumerate(splits.values())]
-            for name, of_it in zip(splits, _measured(lab, windows), strict=True):
+            for name, of_it in zip(splits, alternate(windows, lab.rounds), strict=True):
                 yield floor_row(f"{what}, {name}", of_it, amount, least)
             for times_of_them in _FILES:
                 yield _small(lab, spark, folder / "small", int(lab.files * times_of_them))
@@ -55,11 +55,7 @@ def _small(lab: Lab, spark: SparkSession, folder: Path, count: int) -> Row:
     source = folder / "source"
     write_small_files(source, count, range(3000, 8000))
     ours = Windows(folder / "ours", source, WholeFile(), spark)
-    (times,) = _measured(lab, [ours])
+    (times,) = alternate([ours], lab.rounds)
     least = floor("whole_files", source, ours.output, folder / "floor", lab.rounds)
     shutil.rmtree(folder)
     return floor_row(f"{count:,} files of 3 to 8 KB, each a record", times, (count, "files"), least)
-
-
-def _measured(lab: Lab, windows: list[Windows]) -> tuple[Times, ...]:
-    return alternate([Contender(prepare=window.prepare, run=window.run) for window in windows], lab.rounds)

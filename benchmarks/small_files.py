@@ -44,8 +44,7 @@ def run(lab: Lab) -> Iterator[Row]:
             reads.seconds.append(ours.seconds["read"])
 
         sides = {name: contender(name) for name in theirs}
-        sides |= {"blockread": Contender(prepare=ours.prepare, run=window)}
-        sides |= {name: other.contender() for name, other in others.items()}
+        sides |= {"blockread": Contender(prepare=ours.prepare, run=window), **others}
         times = dict(zip(sides, alternate(list(sides.values()), lab.rounds), strict=True))
     require_same(theirs["Spark"], ours.output)
     least = floor("whole_files", source, ours.output, folder / "floor", lab.rounds)

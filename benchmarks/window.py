@@ -12,7 +12,7 @@ from pathlib import Path
 from airflow_provider_blockread.options import Lines, Splitting
 from benchmarks.harness.data import log_line, write_lines, write_small_files
 from benchmarks.harness.lab import Lab, Windows
-from benchmarks.harness.measure import Row, Times, limit_row
+from benchmarks.harness.measure import Row, Times, alternate, limit_row
 
 _LIMIT, _COMMAND_LIMIT = 1.0, 5.0  # seconds
 _SMALL_FILES = 3000
@@ -33,10 +33,7 @@ def run(lab: Lab) -> Iterator[Row]:
             yield _row(lab, windows, source, blocks)
         one = folder / "one"
         write_small_files(one, 1, range(3000, 8000))
-        whole, window = Times(), Windows(folder / "ours", one, Lines(), spark)
-        for number in range(lab.rounds + 1):
-            window.prepare()
-            (whole if number else Times()).add(window.run)
+        (whole,) = alternate([Windows(folder / "ours", one, Lines(), spark)], lab.rounds)
     yield limit_row("a window of one small file, warm session", whole, _LIMIT)
     yield limit_row("blockread run of one small file, with the JVM's start", _commands(lab, one), _COMMAND_LIMIT)
     shutil.rmtree(folder)

@@ -19,7 +19,7 @@ from benchmarks.harness import once, warm
 from benchmarks.harness.bad import bad_rows
 from benchmarks.harness.data import CSV_SCHEMA, csv_row, quoted_csv_row, write_lines
 from benchmarks.harness.lab import Lab
-from benchmarks.harness.measure import Contender, Row, Times, alternate, ratio_row
+from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
 
 _SCAN_TARGET = 1000  # MB/s
 _FIRST_ROWS, _LARGER = 2**20, 1.05
@@ -55,10 +55,9 @@ def run(lab: Lab) -> Iterator[Row]:
 
 
 def _scan(lab: Lab, source: Path) -> Row:
-    size, times = source.stat().st_size, Times()
+    size = source.stat().st_size
     with source.open("rb") as file:
-        for number in range(lab.rounds + 1):
-            (times if number else Times()).add(lambda: _scan_all(ByteSource(file)))
+        (times,) = alternate([Contender(run=lambda: _scan_all(ByteSource(file)))], lab.rounds)
     rate = size / 1e6 / times.best
     return Row(
         work=f"scan of {size / 1e9:.2f} GB {source.parent.name} csv, one core",
@@ -75,10 +74,7 @@ def _encodings(lab: Lab, source: Path) -> Row:
     table = pyarrow.csv.read_csv(source, pyarrow.csv.ReadOptions(column_names=names))
     options = {"default": {}, "chosen": choose_encodings(table[:_FIRST_ROWS], "snappy")}
     files = {name: folder / f"{name}.parquet" for name in options}
-    sides = [
-        Contender(prepare=lambda: None, run=partial(pq.write_table, table, files[name], **given))
-        for name, given in options.items()
-    ]
+    sides = [Contender(run=partial(pq.write_table, table, files[name], **given)) for name, given in options.items()]
     size = table.nbytes / 1e6
     row = ratio_row(
         f"Parquet of {size:,.0f} MB of csv columns", alternate(sides, lab.rounds), (size, "MB"), at_least=0.95

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_blockread.options import FormatOption, Policies
 from benchmarks.harness.data import write_lines
 from benchmarks.harness.lab import Lab, Windows
-from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
+from benchmarks.harness.measure import Row, alternate, ratio_row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +35,7 @@ def bad_rows(lab: Lab, spark: SparkSession, option: FormatOption, line: Line, sp
             Windows(folder / f"{file.name}-windows", file, option, spark, policies=_POLICIES)
             for file in (clean, source)
         ]
-        both = alternate([Contender(prepare=window.prepare, run=window.run) for window in windows], lab.rounds)
+        both = alternate(windows, lab.rounds)
         work = f"{size / 1e9:.2f} GB {option.kind}, one in {every} bad"
         row = ratio_row(work, both, (size / 1e6, "MB"), at_least=at_least)
         yield replace(row, rival=f"blockread, clean: {row.rival}")

@@ -8,6 +8,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import psutil
 
@@ -34,12 +35,22 @@ class Row:
         return self.target if self.met is None else f"{self.target}, {'met' if self.met else 'MISSED'}"
 
 
+class Timed(Protocol):
+    """One side of a comparison."""
+
+    def prepare(self) -> None:
+        """Do what is not timed, before each run."""
+
+    def run(self) -> None:
+        """Do what is timed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """One side of a comparison: `prepare` is not timed, `run` is."""
+    """One side of a comparison, made of functions."""
 
-    prepare: Callable[[], None]
-    run: Callable[[], None]
+    run: Callable[[], object]
+    prepare: Callable[[], object] = lambda: None
 
 
 @dataclass(slots=True)
@@ -54,7 +65,7 @@ class Times:
         """The shortest run: other load can only lengthen a run."""
         return min(self.seconds)
 
-    def add(self, work: Callable[[], None]) -> None:
+    def add(self, work: Callable[[], object]) -> None:
         """Run the work and record its cost, after a sync of earlier writes to disk."""
         os.sync()
         started, used = time.perf_counter(), cpu_seconds()
@@ -78,13 +89,13 @@ def cpu_seconds() -> float:
     return total
 
 
-def alternate(contenders: Sequence[Contender], rounds: int) -> tuple[Times, ...]:
+def alternate(sides: Sequence[Timed], rounds: int) -> tuple[Times, ...]:
     """Return the times of each, run in turns after one untimed run each."""
-    times = tuple(Times() for _ in contenders)
+    times = tuple(Times() for _ in sides)
     for number in range(rounds + 1):
-        for contender, of_it in zip(contenders, times, strict=True):
-            contender.prepare()
-            (of_it if number else Times()).add(contender.run)
+        for side, of_it in zip(sides, times, strict=True):
+            side.prepare()
+            (of_it if number else Times()).add(side.run)
     return times
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from benchmarks.harness.data import CSV_SCHEMA, JSON_SCHEMA
-from benchmarks.harness.measure import Contender, Times
+from benchmarks.harness.measure import alternate
 
 _CORES = "BENCHMARK_CORES"
 _THREADS = int(os.environ.get(_CORES, "2"))
@@ -126,20 +126,18 @@ def _columns(work: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A process that does a work when it is asked to, into a folder."""
+    """A process that does a work when it is asked to, into a folder; one side of a comparison."""
 
     folder: Path
     process: subprocess.Popen[str]
 
-    def contender(self) -> Contender:
-        """Return it as one side of a comparison."""
-        return Contender(prepare=self._prepare, run=self._run)
-
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Empty the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Ask for the work, and wait for its end."""
         asked, answers = _pipes(self.process)
         print(file=asked, flush=True)
         if (answer := answers.readline().strip()) != _DONE:
@@ -173,10 +171,7 @@ def floor(work: str, source: Path, published: Path, folder: Path, rounds: int, c
     seconds = {}
     for side, read in (("read", source), ("Parquet", published)):
         with peer(side, work, read, folder / side, cores) as alone:
-            contender, times = alone.contender(), Times()
-            for number in range(rounds + 1):
-                contender.prepare()
-                (times if number else Times()).add(contender.run)
+            (times,) = alternate([alone], rounds)
         seconds[side] = times.best
     return seconds
 

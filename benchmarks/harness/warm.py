@@ -24,8 +24,7 @@ def compare(lab: Lab, spark: SparkSession, name: str, source: Path, what: str) -
         run=lambda: work.theirs(spark, str(source)).write.parquet(str(theirs)),
     )
     with peers(("DuckDB", "polars"), name, source, folder) as others:
-        sides = {"Spark": rival, "blockread": Contender(prepare=ours.prepare, run=ours.run)}
-        sides |= {side: other.contender() for side, other in others.items()}
+        sides = {"Spark": rival, "blockread": ours, **others}
         times = dict(zip(sides, alternate(list(sides.values()), lab.rounds), strict=True))
     for other in ("DuckDB", "polars", theirs.name):
         require_same(folder / other, ours.output, work.compared)

@@ -51,8 +51,8 @@ def _local(lab: Lab) -> Row:
 def _objects(lab: Lab, store: Store, root: str) -> Row:
     stores = store.stores(root)
     sides = (
-        Contender(prepare=_nothing, run=lambda: _require(_arrive(store, root), lab.files)),
-        Contender(prepare=_nothing, run=lambda: _require(_listed(stores, root), lab.files)),
+        Contender(run=lambda: _require(_arrive(store, root), lab.files)),
+        Contender(run=lambda: _require(_listed(stores, root), lab.files)),
     )
     bare, ours = alternate(sides, lab.rounds)
     return Row(
@@ -120,10 +120,6 @@ def _fill(store: Store, root: str, count: int) -> None:
     with ThreadPoolExecutor(8) as pool:
         for _ in pool.map(put, range(count)):
             pass
-
-
-def _nothing() -> None:
-    pass
 
 
 def _require(found: int, wanted: int) -> None:

@@ -80,11 +80,7 @@ def _compared(
         place.mkdir()
 
     ours = Contender(prepare=prepare, run=lambda: _write(rows, option(str(place / "out")), place))
-
-    def run_other() -> None:
-        rival(str(place))
-
-    other = Contender(prepare=prepare, run=run_other)
+    other = Contender(prepare=prepare, run=lambda: rival(str(place)))
     times = alternate((other, ours), lab.rounds)
     work = f"one task writes {rows.num_rows:,} rows: {what}"
     return ratio_row(work, times, (rows.num_rows, "rows"), at_least=at_least)

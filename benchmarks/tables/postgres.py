@@ -17,7 +17,7 @@ from airflow_provider_blockread.sinks.protocol import Earlier, Marker
 from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage import Stores
 from benchmarks.harness.lab import Lab
-from benchmarks.harness.measure import Contender, Row, alternate, ratio_row
+from benchmarks.harness.measure import Row, alternate, ratio_row
 from benchmarks.ledger.ledger_size import postgres as postgres_server
 
 _ROW_BYTES = 1024  # of the option `size`: a row for each, a million at 1 GiB
@@ -35,7 +35,7 @@ def run(lab: Lab) -> Iterator[Row]:
         for what, again in (("the first of a table", False), ("the next of a table", True)):
             copy = _Copy(url, text.getvalue(), again=again)
             ours = _Commit(lab, url, rows, again=again)
-            times = alternate([Contender(prepare=side.prepare, run=side.run) for side in (copy, ours)], lab.rounds)
+            times = alternate((copy, ours), lab.rounds)
             work = f"commit of {rows.num_rows:,} rows to PostgreSQL, {what}"
             yield ratio_row(work, times, (rows.num_rows, "rows"), at_least=0.7)
 

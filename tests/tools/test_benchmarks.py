@@ -47,9 +47,8 @@ def test_other_engines_read_the_same(tmp_path: Path) -> None:
 
     with peers(("DuckDB", "polars"), "csv", source, tmp_path) as others:
         for other in others.values():
-            side = other.contender()
-            side.prepare()
-            side.run()
+            other.prepare()
+            other.run()
     assert require_same(tmp_path / "DuckDB", tmp_path / "polars", "id, user, epoch_us(ts), ms, msg")[0] > 1000
 
     least = floor("csv", source, tmp_path / "polars", tmp_path / "floor", rounds=1)
