@@ -67,16 +67,13 @@ class Dialect:
         A closing quote only ends the quoting: the text up to the delimiter belongs to the field, and an escape right
         after the quote is an ordinary character. An escape at the end of the text means a newline.
         """
-        position, separator, null = 0, self.delimiter, self.decode(null.encode())
-        while separator:
-            match = self._field.match(row, position)
-            if match is None:  # pragma: no cover - the pattern matches any text
-                msg = f"no field at {position} of {row[:80]!r}"
-                raise AssertionError(msg)
+        null = self.decode(null.encode())
+        for match in self._field.finditer(row):  # matches are adjacent, as the pattern matches any text
             quoted = match["body"] is not None
             text = self._unquoted(match) if quoted else self._plain(match["plain"], null)
             yield Field(text, quoted, closed=not quoted or match["rest"] is not None)
-            separator, position = match["separator"], match.end()
+            if not match["separator"]:
+                return
 
     def texts(self, row: str) -> list[str]:
         """Return the texts of all fields of a row without its terminator; fast where it has no quote and no escape."""
