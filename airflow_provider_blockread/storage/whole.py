@@ -41,7 +41,8 @@ def read_whole(stores: Stores, versions: Sequence[FileVersion], bounds: Bounds) 
     folder, objects = _Folder(bounds), _Objects(stores.within(bounds), remote)
     try:
         for version in versions:
-            yield folder.read(version) if uris.is_local(version.path) else objects.read()
+            path = uris.local_path(version.path)
+            yield objects.read() if path is None else folder.read(path, version)
     finally:
         folder.close()
         objects.close()
@@ -98,11 +99,8 @@ class _Folder:
         self._path, self._place = "", ""  # as planned, and without links
         self._handle = -1
 
-    def read(self, version: FileVersion) -> bytes | None:
+    def read(self, path: str, version: FileVersion) -> bytes | None:
         """Return the content of a file, or None if anything is not as planned."""
-        path = uris.local_path(version.path)
-        if path is None:
-            return None
         folder, _, name = path.rpartition("/")
         try:
             if folder != self._path or self._handle < 0:
