@@ -43,7 +43,7 @@ class JsonObjects(TextLines):
             parts += [f"{',' if parts else '{'}{_ENCODER.encode(name)}:", _json_texts(column)]
         lines = _joined(*parts, "}\n")
         _, offsets, text = lines.buffers()
-        return text.slice(0, int(np.frombuffer(offsets, np.int64)[len(lines)])), b""
+        return (text.slice(0, int(np.frombuffer(offsets, np.int64)[len(lines)])),)
 
 
 class CsvRows:
@@ -78,9 +78,9 @@ class CsvRows:
         if batch.num_columns == 1 and batch.column(0).null_count:
             if b'"' in lines:  # texts, in which lines may be empty
                 rows = pa.table({batch.schema.names[0]: pc.fill_null(batch.column(0).cast(_STRING), "")})
-                return self._written(rows, header=False), b""
+                return (self._written(rows, header=False),)
             lines = b"\n".join(line or b'""' for line in lines[:-1].split(b"\n")) + b"\n"
-        return lines, b""
+        return (lines,)
 
     def count(self, pieces: Iterator[bytes]) -> int | None:
         """Return the number of lines that end outside of quotes."""
