@@ -16,7 +16,7 @@ from airflow_provider_blockread.options import DeltaSink, IcebergSink
 from airflow_provider_blockread.sinks.names import AttemptName
 from airflow_provider_blockread.sinks.protocol import Change, Earlier, Marker
 from airflow_provider_blockread.sinks.registry import make_sink
-from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
+from airflow_provider_blockread.sinks.tables.iceberg.properties import io_properties
 from airflow_provider_blockread.storage.backends.registry import table_options
 from tests.servers import all as servers
 from tests.servers.store import Store
@@ -69,7 +69,7 @@ class _Table:
         if isinstance(self._option, DeltaSink):
             found = pl.read_delta(self._option.uri, storage_options=reading)
         else:
-            known = {**self._option.catalog_properties, **iceberg_io_properties(self._root, options)}
+            known = {**self._option.catalog_properties, **io_properties(self._root, options)}
             with load_catalog("default", **known) as catalog:
                 table = catalog.load_table("db.events")
             found = pl.scan_iceberg(table, storage_options=reading).collect()

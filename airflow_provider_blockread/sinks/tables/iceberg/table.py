@@ -46,8 +46,8 @@ from airflow_provider_blockread.sinks.tables.iceberg.commit import (
 )
 from airflow_provider_blockread.sinks.tables.iceberg.errors import explained
 from airflow_provider_blockread.sinks.tables.iceberg.files import add_partitions, field_ids, mispartitioned, whole_files
+from airflow_provider_blockread.sinks.tables.iceberg.properties import io_properties
 from airflow_provider_blockread.sinks.tables.iceberg.types import column_type, fits, widens
-from airflow_provider_blockread.sinks.tables.object_store import iceberg_io_properties
 from airflow_provider_blockread.storage import Stores, uris
 
 _RETRIES = "commit.retry.num-retries"
@@ -71,7 +71,7 @@ class IcebergTable:
         own = access.get(option.catalog_conn_id or "", {})
         self._knows_connection = bool(own)
         folder = uris.canonical(option.folder) if option.folder else None
-        store = iceberg_io_properties(folder, stores.options_of(folder)) if folder else {}
+        store = io_properties(folder, stores.options_of(folder)) if folder else {}
         self._properties = {**store, **option.catalog_properties, **own}
 
     def location(self) -> str:
