@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from airflow_provider_blockread.errors import RecordError, SourceError
+from airflow_provider_blockread.options import Policies
 from airflow_provider_blockread.records.format import PARQUET, RecordFormat, codec_of
 from airflow_provider_blockread.records.io.codecs import codec_of_head
 from airflow_provider_blockread.records.io.foreign import HEAD_BYTES, foreign_head, foreign_name, is_text
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.io.streaming import StreamLimits, StreamSource
+from airflow_provider_blockread.records.io.streaming import StreamSource
 from airflow_provider_blockread.records.members.format import MembersFormat
 from airflow_provider_blockread.records.members.rows import RowSource
 from airflow_provider_blockread.records.model import Chunk
@@ -21,7 +22,7 @@ from airflow_provider_blockread.records.walking import CHUNK_BYTES, WalkLimits, 
 
 
 def open_source(
-    file: BinaryIO, fmt: RecordFormat, *, name: str = "", size: int | None = None, limits: StreamLimits | None = None
+    file: BinaryIO, fmt: RecordFormat, *, name: str = "", size: int | None = None, limits: Policies = Policies()
 ) -> tuple[ByteSource, RecordFormat]:
     """Return the file as exact reads, decompressed, and the format as it applies to it.
 
@@ -40,10 +41,9 @@ def open_source(
 
 
 def open_bytes(
-    file: BinaryIO, codec: str | None, *, name: str, size: int | None = None, limits: StreamLimits | None = None
+    file: BinaryIO, codec: str | None, *, name: str, size: int | None = None, limits: Policies = Policies()
 ) -> ByteSource:
     """Return the file as exact reads, decompressed if it has a codec; see `open_source`."""
-    limits = limits or StreamLimits()
     if codec == PARQUET:
         source: ByteSource = RowSource(file, size=size, name=name, max_record_bytes=limits.max_record_bytes)
     elif codec is None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_blockread.errors import BlockReadError, RecordError
+from airflow_provider_blockread.options import Policies
 from airflow_provider_blockread.records.format import RecordFormat
-from airflow_provider_blockread.records.io.source import MAX_RECORD_BYTES, ByteSource, too_long
+from airflow_provider_blockread.records.io.source import ByteSource, too_long
 from airflow_provider_blockread.records.model import Chunk, Walk
 
 CHUNK_BYTES = 2**20  # fits the processor's cache
@@ -50,7 +51,7 @@ class WalkLimits:
     """Bytes read at once, and the size limit of a record in bytes."""
 
     chunk_bytes: int = CHUNK_BYTES
-    max_record_bytes: int = MAX_RECORD_BYTES
+    max_record_bytes: int = Policies.max_record_bytes
 
 
 def walk_block(

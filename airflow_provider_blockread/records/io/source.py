@@ -7,11 +7,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from airflow_provider_blockread.errors import FileChangedError, RecordError
-
-#: Default size limit of a record.
-MAX_RECORD_BYTES = 64 * 2**20
-#: Default limit of a file's columns.
-MAX_COLUMNS = 16_384
+from airflow_provider_blockread.options import Policies
 
 _FIRST_WINDOW = 64 * 2**10  # most records end within it
 _LARGEST_WINDOW = 2**20
@@ -31,10 +27,15 @@ class ByteSource:
     unit_bytes = 1  # bytes of the file for one byte of this source
     streamed = False  # True: reads go forward only, and `size` is known at the end
     consumed = 0  # compressed bytes that were decoded
-    max_columns = MAX_COLUMNS
+    max_columns = Policies.max_columns
 
     def __init__(
-        self, file: BinaryIO, *, size: int | None = None, name: str = "", max_record_bytes: int = MAX_RECORD_BYTES
+        self,
+        file: BinaryIO,
+        *,
+        size: int | None = None,
+        name: str = "",
+        max_record_bytes: int = Policies.max_record_bytes,
     ) -> None:
         """Wrap an open file; without `size`, the file is sought to its end."""
         self._file = file

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from typing import BinaryIO, NoReturn
 
 from airflow_provider_blockread.errors import SourceError
+from airflow_provider_blockread.options import Policies
 from airflow_provider_blockread.records.io.codecs import open_stream
-from airflow_provider_blockread.records.io.source import MAX_COLUMNS, MAX_RECORD_BYTES, ByteSource
+from airflow_provider_blockread.records.io.source import ByteSource
 
 _STEP = 2**20  # bytes decoded at once
 _FREE = 16 * 2**20  # decoded bytes before the ratio is checked
 _UNKNOWN = 2**62  # larger than any file
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamLimits:
-    """Limits of a file: bytes of a record, decoded bytes (also per compressed byte), and columns of a header."""
-
-    max_record_bytes: int = MAX_RECORD_BYTES
-    max_decoded_bytes: int = 2**40
-    max_expansion: int = 1000
-    max_columns: int = MAX_COLUMNS
 
 
 class StreamSource(ByteSource):
@@ -45,7 +35,7 @@ class StreamSource(ByteSource):
         *,
         size: int | None = None,
         name: str = "",
-        limits: StreamLimits = StreamLimits(),
+        limits: Policies = Policies(),
     ) -> None:
         """Wrap an open file of `size` compressed bytes and decode its first byte.
 

@@ -10,7 +10,6 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.options import Bounds, Policies
 from airflow_provider_blockread.records.format import PARQUET, RecordFormat, codec_of
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.io.streaming import StreamLimits
 from airflow_provider_blockread.records.members.format import MembersFormat
 from airflow_provider_blockread.records.reading import open_source
 from airflow_provider_blockread.sinks.archive import read_index
@@ -44,14 +43,7 @@ def open_version(
         SourceError: when a link leads out of the source's roots, or a compressed file is truncated, damaged or larger
             than the policies allow.
     """
-    policies = options.policies
-    limits = StreamLimits(
-        max_record_bytes=policies.max_record_bytes,
-        max_decoded_bytes=policies.max_decoded_bytes,
-        max_expansion=policies.max_expansion,
-        max_columns=policies.max_columns,
-    )
     if isinstance(fmt, MembersFormat) and codec_of(fmt, version.path) != PARQUET:
         fmt = fmt.with_index(read_index(stores.within(options.bounds), version.path))
     with versions.open_version(stores, version, options.bounds, until) as file:
-        yield open_source(file, fmt, name=version.path, size=version.size, limits=limits)
+        yield open_source(file, fmt, name=version.path, size=version.size, limits=options.policies)

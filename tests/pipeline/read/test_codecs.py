@@ -243,16 +243,17 @@ _READ_ZEROS = """
 import gzip, io, sys
 import psutil
 from airflow_provider_blockread.errors import BlockReadError
+from airflow_provider_blockread.options import Policies
 from airflow_provider_blockread.records import record_format
 from airflow_provider_blockread.records.reading import bind
-from airflow_provider_blockread.records.io.streaming import StreamLimits, StreamSource
+from airflow_provider_blockread.records.io.streaming import StreamSource
 from airflow_provider_blockread.records.walking import walk_block
 
 def bomb(line):
     return io.BytesIO(gzip.compress(line * (2**24 // len(line))) * 16)
 
 def read(file, fmt):
-    source = StreamSource(file, "gzip", name="zeros", limits=StreamLimits(max_expansion=2000))
+    source = StreamSource(file, "gzip", name="zeros", limits=Policies(max_expansion=2000))
     bound, most, records = bind(source, fmt), 0, 0
     for chunk in walk_block(source, bound, source.data_offset, sys.maxsize):
         bound.decoder().decode(chunk)

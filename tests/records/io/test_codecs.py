@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_provider_blockread.errors import FileChangedError, SourceError
+from airflow_provider_blockread.options import Policies
 from airflow_provider_blockread.records.io.codecs import codec_of_head
 from airflow_provider_blockread.records.io.source import ByteSource
-from airflow_provider_blockread.records.io.streaming import StreamLimits, StreamSource
+from airflow_provider_blockread.records.io.streaming import StreamSource
 from airflow_provider_blockread.records.io.zstd_frames import MAGIC as ZSTD_MAGIC
 from airflow_provider_blockread.records.io.zstd_frames import SKIPPABLE, end_of_frames
 from tests.records.io.compressed import CODECS, DATA, ZSTD, _zstd, each_codec
@@ -249,11 +250,11 @@ def test_limits_end_a_bomb(codec: str) -> None:
     """A file that decodes to far more data is refused with the numbers and the policy to raise."""
     file = CODECS[codec](bytes(20 * 2**20))
     for limits, policy in (
-        (StreamLimits(max_decoded_bytes=10**6), "max_decoded_bytes=1000000"),
-        (StreamLimits(max_expansion=100), "max_expansion=100"),
+        (Policies(max_decoded_bytes=10**6), "max_decoded_bytes=1000000"),
+        (Policies(max_expansion=100), "max_expansion=100"),
     ):
         with pytest.raises(SourceError, match=rf"decodes to too much data: \d+ bytes from .*{policy}; raise Policies"):
             decode(StreamSource(io.BytesIO(file), codec, name="a", limits=limits), step=2**20)
-    small = StreamLimits(max_decoded_bytes=20 * 2**20, max_expansion=10**9)
+    small = Policies(max_decoded_bytes=20 * 2**20, max_expansion=10**9)
 
     assert decode(StreamSource(io.BytesIO(file), codec, limits=small), step=2**20) == bytes(20 * 2**20)
