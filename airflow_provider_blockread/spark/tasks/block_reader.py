@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -92,16 +92,12 @@ class OpenFile:
     decoder: Decoder
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlockReader:
     """Reads blocks; `handle_bad` is called with each bad record and may raise."""
 
     policies: Policies
     handle_bad: Callable[[Block, Chunk, BadRecord], None]
-    limits: WalkLimits = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.limits = WalkLimits(max_record_bytes=self.policies.max_record_bytes)
 
     def read(self, file: OpenFile, block: Block, entry_state: int, emit: Callable[[Rows], int]) -> Receipt:
         """Read the block to its end and return its receipt; `emit` takes rows and returns the number of output rows."""
@@ -133,9 +129,9 @@ class BlockReader:
         return receipt._replace(stream_size=source.size, consumed=source.consumed)
 
     def _walk(self, file: OpenFile, block: Block, first: int, end: int) -> Generator[Rows, None, _Tally]:
-        tally = _Tally(first, first, first)
+        tally, limits = _Tally(first, first, first), WalkLimits(max_record_bytes=self.policies.max_record_bytes)
         size = 0 if file.fmt.holds_members else min(len(file.decoder.schema) * _BYTES_A_COLUMN, _MOST_BYTES)
-        for chunk in join_chunks(chunks_of(file.source, file.fmt, first, end, self.limits), size):
+        for chunk in join_chunks(chunks_of(file.source, file.fmt, first, end, limits), size):
             tally.skipped_records += chunk.skipped_records
             tally.skipped_bytes += chunk.skipped_bytes
             if len(chunk.starts):
