@@ -21,8 +21,8 @@ _SHARED = "BLOCKREAD_TEST_POSTGRES"  # the variable that names a server which is
 
 
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """Give the URL of a PostgreSQL server, which does not wait for its disk: no case takes the power away."""
+def postgres_server(*, waits_for_disk: bool = False) -> Iterator[str]:
+    """Give the URL of a PostgreSQL server; by default it does not wait for its disk: no case takes the power away."""
     folder = Path(tempfile.mkdtemp(prefix="blockread-pg-"))
     folder.chmod(0o755)  # run as root, the server is another user, and must be able to go there
     with warnings.catch_warnings():
@@ -33,8 +33,9 @@ def postgres_server() -> Iterator[str]:
     )  # it logs at exit, when pytest has closed the stream
     server = pgserver.get_server(folder / "data")
     try:
-        server.psql("ALTER SYSTEM SET fsync = off")
-        server.psql("SELECT pg_reload_conf()")
+        if not waits_for_disk:
+            server.psql("ALTER SYSTEM SET fsync = off")
+            server.psql("SELECT pg_reload_conf()")
         yield server.get_uri()
     finally:
         server.cleanup()

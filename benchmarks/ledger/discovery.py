@@ -27,7 +27,7 @@ from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Row
-from benchmarks.ledger.ledger_size import postgres
+from tests.postgres import postgres_server
 
 _PER_FOLDER = 1_000
 _SIZE = 4_096  # bytes, sparse
@@ -48,7 +48,7 @@ def run(lab: Lab) -> Iterator[Row]:
         for count in (few, many):
             write_tree(folder / f"in-{count}", count)
         yield from _of_database("SQLite", f"sqlite:///{folder}/{{}}.db", folder, (few, many))
-        with postgres() as url:
+        with postgres_server(waits_for_disk=True) as url:
             yield from _of_database("PostgreSQL", url, folder, (few, many))
 
 

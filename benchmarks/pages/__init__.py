@@ -22,8 +22,8 @@ from airflow_provider_blockread.steps.model import Environment
 from airflow_provider_blockread.storage.stores import Stores
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Row
-from benchmarks.ledger.ledger_size import postgres
 from benchmarks.pages.filling import BIG, WAITING, WINDOWS, fill
+from tests.postgres import postgres_server
 
 _LIMIT_S = 0.3
 _FAILED = """
@@ -36,7 +36,7 @@ def run(lab: Lab) -> Iterator[Row]:
     """Yield a row for each page; `--files` is a tenth of the files."""
     files = lab.files * 10
     each = max((files - BIG - WAITING) // WINDOWS, 1)
-    with postgres() as url, closing(Ledger(url)) as ledger:
+    with postgres_server(waits_for_disk=True) as url, closing(Ledger(url)) as ledger:
         ledger.upgrade()
         fill(ledger, each, lab.scratch)
         env = Environment(ledger=ledger, stores=Stores(), observer=Observer())

@@ -18,7 +18,7 @@ from airflow_provider_blockread.sinks.registry import make_sink
 from airflow_provider_blockread.storage import Stores
 from benchmarks.harness.lab import Lab
 from benchmarks.harness.measure import Row, alternate, ratio_row
-from benchmarks.ledger.ledger_size import postgres as postgres_server
+from tests.postgres import postgres_server
 
 _ROW_BYTES = 1024  # of the option `size`: a row for each, a million at 1 GiB
 _PIECE = 2**20
@@ -31,7 +31,7 @@ def run(lab: Lab) -> Iterator[Row]:
     rows = _rows(max(lab.size // _ROW_BYTES, 1000))
     text = io.BytesIO()
     pc.write_csv(rows, text, pc.WriteOptions(include_header=False))
-    with postgres_server() as url:
+    with postgres_server(waits_for_disk=True) as url:
         for what, again in (("the first of a table", False), ("the next of a table", True)):
             copy = _Copy(url, text.getvalue(), again=again)
             ours = _Commit(lab, url, rows, again=again)
