@@ -30,11 +30,12 @@ def read_batches(
     """
     keep_freed_memory()
     fmt = make_format(columns.option)
-    handle = _fail if options.policies.on_bad_record == "fail" else _drop
+    fails = options.policies.on_bad_record == "fail"
     for version, members in groupby(blocks, key=lambda block: block.version):
         with open_version(stores, version, fmt, options) as (source, bound):
             file = OpenFile(source=source, fmt=bound, decoder=columns.decoder(bound))
-            reader = BlockReader(policies=options.policies, handle_bad=partial(handle, file))
+            handle = partial(_fail, file) if fails else lambda *_: None
+            reader = BlockReader(policies=options.policies, handle_bad=handle)
             for block in members:
                 rows = reader.rows(file, block, states.get(block.number, fmt.initial_state))
                 yield from map(columns.batch, rows)
@@ -46,7 +47,3 @@ def _fail(file: OpenFile, block: Block, chunk: Chunk, bad: BadRecord) -> None:
         " 'drop'"
     )
     raise RecordError(msg)
-
-
-def _drop(file: OpenFile, block: Block, chunk: Chunk, bad: BadRecord) -> None:
-    del file, block, chunk, bad

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from airflow_provider_blockread.spark.engines.settings import (
     CLASSIC,
@@ -30,12 +30,8 @@ def quiet_session() -> None:
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True
-    util.print_exec = _print_nothing  # for a function that cannot be pickled
+    util.print_exec = lambda stream: None  # noqa: ARG005 - for a function that cannot be pickled
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-
-
-def _print_nothing(stream: TextIO) -> None:
-    del stream
 
 
 def attempt_id() -> int:
