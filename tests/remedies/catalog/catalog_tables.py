@@ -84,6 +84,11 @@ CATALOG: list[Entry] = [
         "the database's disk is full",
         f"{_FULL}::test_a_window_is_whole_once_there_is_space",
     ),
+    Remedy(
+        "sinks/tables/postgres/errors.py",
+        "longer than this account may",
+        "tests/sinks/tables/postgres/test_postgres_rights.py::test_an_account_with_limits",
+    ),
     Remedy("sinks/tables/postgres/errors.py", "cannot be reached", f"{_POSTGRES}::test_a_database_that_is_down"),
     Remedy(
         "sinks/tables/postgres/rows.py",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from adbc_driver_manager import Error
 
 from airflow_provider_blockread.errors import OptionsError, ProofError, TransientError
@@ -15,6 +17,9 @@ _MADE_MEANWHILE = ("pg_type_typname_nsp_index", "pg_namespace_nspname_index")  #
 _ROWS = ("22", "23", "54", "P0", "0A000", "42P10", "42P16", "428C9", "55000")
 _SETUP = ("42", "28", "3D", "3F")  # about names, rights and databases
 _DISK_FULL = "53100"
+_TOOK_LONG = "57014"
+#: What a server, or libpq about one, says without a code. Other words of libpq may quote a URL with its password.
+_SAID = re.compile(r"(?:connection to server (?:at|on) |FATAL: ).*")
 
 
 def explained(uri: str, error: Error) -> Exception:
@@ -31,6 +36,9 @@ def explained(uri: str, error: Error) -> Exception:
         return OptionsError(msg)
     if code == _DISK_FULL:
         return TransientError(f"{uri}: the database's disk is full ({why}); free space there, then retry")
-    why = why if code else type(error).__name__  # libpq's text may quote a URL with its password
+    if code == _TOOK_LONG:
+        longer = "let it take longer (`ALTER ROLE ... SET statement_timeout ...`), then retry"
+        return TransientError(f"{uri}: a statement took longer than this account may ({why}); {longer}")
+    why = why if code else "; ".join(_SAID.findall(str(error))) or type(error).__name__
     msg = f"{uri}: the database cannot be reached or is not able to answer ({why}); retry when it is"
     return TransientError(msg)

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from airflow_provider_blockread.errors import OptionsError
+from airflow_provider_blockread.errors import OptionsError, TransientError
 from airflow_provider_blockread.options import PostgresSink
 from airflow_provider_blockread.sinks.protocol import RecordSink
 from airflow_provider_blockread.sinks.registry import make_sink
@@ -107,4 +107,24 @@ def test_rows_that_a_policy_hides(bench: Bench, sql: psycopg.Connection[Any], ro
     assert bench.values() == ["a", "a"]
     sql.execute(f"ALTER ROLE {role} BYPASSRLS")
     bench.sink.prepare(SCHEMA, "")
+    assert (bench.undo(old), bench.values()) == (1, [])
+
+
+def test_an_account_with_limits(bench: Bench, sql: psycopg.Connection[Any], role: str) -> None:
+    """The message says which one it met, and a retry works beyond it."""
+    old = bench.publish("a")
+    sql.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}; ALTER ROLE {role} CONNECTION LIMIT 0")
+    bench.sink = _of(role, bench)
+    with pytest.raises(TransientError, match=rf"not able to answer \(.*too many connections for role \"{role}\"\)"):
+        bench.undo(old)
+    sql.execute(f"ALTER ROLE {role} CONNECTION LIMIT -1 ; ALTER ROLE {role} SET statement_timeout TO '300ms'")
+    with sql.transaction():
+        sql.execute(f"LOCK TABLE {bench.option.uri}")
+        with pytest.raises(
+            TransientError, match=r"longer than this account may .*`ALTER ROLE ... SET statement_timeout"
+        ):
+            bench.undo(old)
+    sql.execute(f"ALTER ROLE {role} SET statement_timeout TO '1min'")
+    bench.sink = _of(role, bench)
+
     assert (bench.undo(old), bench.values()) == (1, [])
