@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -45,6 +46,32 @@ def check_precision(batch: pa.RecordBatch) -> None:
                     " timestamp, or cast it in the function"
                 )
                 raise RowError(msg, row)
+
+
+def refuse_nul(batch: pa.RecordBatch, who: str) -> None:
+    """Refuse a NUL in a text, or in a list of texts.
+
+    Args:
+        batch: rows.
+        who: who do not take it, with the verb, for the message.
+
+    Raises:
+        RowError: naming the column.
+    """
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
+        texts = column.flatten() if is_list else column
+        if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
+            place = pc.index(pc.match_substring(texts, "\0"), value=True).as_py()
+            if place >= 0:
+                msg = f"column {name!r} holds a NUL, which {who} not take in text; replace it in a function"
+                raise RowError(msg, _row_of(column, place) if is_list else place)
+
+
+def _row_of(lists: pa.Array, place: int) -> int:
+    """Return which list holds the value at a place of all their values."""
+    ends = np.cumsum(pc.list_value_length(lists).fill_null(0))
+    return int(np.searchsorted(ends, place, side="right"))
 
 
 def without_views(batch: pa.RecordBatch) -> pa.RecordBatch:

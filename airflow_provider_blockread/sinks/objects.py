@@ -15,7 +15,7 @@ import pyarrow.csv as pc_csv
 
 from airflow_provider_blockread.errors import FunctionError, RowError
 from airflow_provider_blockread.options import CsvSink
-from airflow_provider_blockread.sinks.conform import misnamed, rebuilt
+from airflow_provider_blockread.sinks.conform import misnamed, rebuilt, refuse_nul
 from airflow_provider_blockread.sinks.text import TextLines
 
 _NEWLINE, _QUOTE = 10, 34
@@ -72,7 +72,7 @@ class CsvRows:
         for column in batch.columns:
             if (pa.types.is_date(column.type) or pa.types.is_timestamp(column.type)) and (row := _far(column)) >= 0:
                 raise _no_text(row, "csv")
-        _refuse_nul(batch)
+        refuse_nul(batch, "readers of csv do")  # it ends a value for some of them, and is an error to others
         columns = [_in_utc(column) for column in batch.columns]
         lines = self._written(pa.Table.from_arrays(columns, batch.schema.names), header=False)
         if batch.num_columns == 1 and batch.column(0).null_count:
@@ -102,20 +102,6 @@ class CsvRows:
             msg = f"csv cannot hold what the function returned ({error}); cast it in the function"
             raise FunctionError(msg) from error
         return bytes(made.getvalue())
-
-
-def _refuse_nul(batch: pa.RecordBatch) -> None:
-    """Refuse a NUL in a text, which ends a value for some readers of csv, and is an error to others.
-
-    Raises:
-        RowError: naming the column.
-    """
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            row = pc.index(pc.match_substring(column, "\0"), value=True).as_py()
-            if row >= 0:
-                msg = f"column {name!r} holds a NUL, which readers of csv do not take in text; replace it in a function"
-                raise RowError(msg, row)
 
 
 def _in_utc(column: pa.Array) -> pa.Array:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from airflow_provider_blockread.errors import RowError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.sinks.columnar.writer import ParquetWriter
+from airflow_provider_blockread.sinks.conform import refuse_nul
 from airflow_provider_blockread.sinks.protocol import Earlier, Marker, Writer
 from airflow_provider_blockread.sinks.tables.files import require_files
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, Snapshot
@@ -55,20 +53,5 @@ class _RowWriter(ParquetWriter):
 
     def write(self, batch: pa.RecordBatch, block: int | None = None) -> None:
         """Add a batch; refuse a text with a NUL, which the server does not accept, with an error that names the row."""
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            is_list = pa.types.is_list(column.type) or pa.types.is_large_list(column.type)
-            texts = column.flatten() if is_list else column
-            if pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type):
-                place = pc.index(pc.match_substring(texts, "\0"), value=True).as_py()
-                if place >= 0:
-                    msg = (
-                        f"column {name!r} holds a NUL, which PostgreSQL does not take in text; replace it in a function"
-                    )
-                    raise RowError(msg, _row_of(column, place) if is_list else place)
+        refuse_nul(batch, "PostgreSQL does")
         super().write(batch, block)
-
-
-def _row_of(lists: pa.Array, place: int) -> int:
-    """Return which list holds the value at a place of all their values."""
-    ends = np.cumsum(pc.list_value_length(lists).fill_null(0))
-    return int(np.searchsorted(ends, place, side="right"))

@@ -108,7 +108,6 @@ CATALOG: list[Entry] = [
     Remedy(
         "sinks/matching.py", "does not distinguish", f"{_MATCHING}::test_columns_of_a_table_that_differ_by_case_only"
     ),
-    Remedy("sinks/tables/rows.py", "holds a NUL", f"{_POSTGRES}::test_a_nul_in_a_text"),
     Remedy("sinks/partitions.py", "choose columns of fewer values", f"{_PARTITIONS}::test_too_many_partitions"),
     Remedy("sinks/partitions.py", "in a partition means null", f"{_PARTITIONS}::test_a_value_that_is_no_partition"),
     Explained("sinks/columnar/transforms.py", "next lower multiple", _FUNCTIONS),
@@ -130,7 +129,7 @@ CATALOG: list[Entry] = [
     Explained("sinks/objects.py", "has no text for it", _FUNCTIONS),
     Explained("sinks/objects.py", "JSON lines hold microseconds", _FUNCTIONS),
     Explained("sinks/partitions.py", "which cannot name a partition", _FUNCTIONS),
-    Remedy("sinks/objects.py", "holds a NUL", f"{_OBJECTS}::test_a_nul_in_a_text"),
+    Remedy("sinks/conform.py", "holds a NUL", f"{_OBJECTS}::test_a_nul_in_a_text"),
     Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
     Remedy("sinks/objects.py", "is not a JSON type", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
