@@ -84,6 +84,7 @@ class GroupResult:
     seconds: float = 0.0  # of the Spark stages, without Spark's start
     reader_seconds: float = 0.0  # of the tasks of these stages, summed
     schema: str = ""  # of the output, as `columns_text` returns it; empty if no row was written
+    first_bad: str = ""  # where a task found its first bad record, and why it is bad; empty if no record was left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -214,9 +214,11 @@ class Chain:
         if not self._evidence.writes or policies.allows_bad(self.bad_records, self._records):
             return
         leave = f"`blockread windows exclude {self._evidence.window} {shell_word(self._worst)} --reason bad`"
+        example = next((result.first_bad for result in self._evidence.results if result.first_bad), "")
         self.refuse(
             f"{self.bad_records:,} of {plural(self._records, 'record')} are bad, more than"
-            f" max_bad_records={policies.max_bad_records!r} allows; {self._most_bad:,} of them are in {self._worst}",
+            f" max_bad_records={policies.max_bad_records!r} allows; {self._most_bad:,} of them are in {self._worst};"
+            f" one is the {example}",
             advice=f"correct the format's options or the file, or leave it out with {leave}, and clear the run",
         )
 

@@ -289,5 +289,6 @@ def group_result(stores: Stores, spec: ReadSpec, reports: Sequence[TaskReport]) 
         outputs=outputs,
         quarantined=tuple(output for report in reports for output in report.quarantined),
         schema="".join(schemas),
+        first_bad=next((report.first_bad for report in reports if report.first_bad), ""),
         **asdict(receipt_sums(batches)),
     )

@@ -53,6 +53,7 @@ class TaskReport:
     quarantined: tuple[OutputFile, ...]
     schema: str  # of the output, as `columns_text` returns it; empty if nothing was written
     tally: Tally  # of its receipts
+    first_bad: str = ""  # where the first bad record that was left out is, and why it is bad; empty if there was none
 
 
 #: State maps (as JSON), by block number.
@@ -135,6 +136,7 @@ class _Task:
         kept, staged = quarantine_of(options.sink, spec.feed, spec.window), quarantine_folder(spec.folder)
         writer = make_sink(stores, kept, "quarantine").writer(Target(folder=staged), name, QUARANTINE_SCHEMA)
         self._quarantine = Quarantine(spec.feed, writer)
+        self._first_bad = ""
         self._file: OpenFile  # the file being read
         self._reader = BlockReader(policies=options.policies, handle_bad=self._handle_bad)
         self._small_files = SmallFiles(stores, options, self._fmt)
@@ -216,6 +218,7 @@ class _Task:
                 " on_bad_record to 'quarantine' or 'drop'"
             )
             raise RecordError(msg)
+        self._first_bad = self._first_bad or f"{self._fmt.name} record at byte {offset} of {block}: {bad.reason}"
         if policy == "quarantine" and self._spec.mode == "write":
             self._quarantine.add(block, offset, bad.reason, chunk.record(bad.index))
 
@@ -231,6 +234,7 @@ class _Task:
             quarantined=tuple(self._quarantine.close()),
             schema="" if self._schema is None else columns_text(self._schema),
             tally=receipt_sums([receipts]),
+            first_bad=self._first_bad,
         )
 
     def abort(self) -> None:

@@ -186,7 +186,8 @@ class Attempt:
         self._env.observer.log(f"{self.title}: {plural(result.records, 'record')} in {took}")
         if result.bad_records:
             fate = "quarantined" if result.quarantined else "dropped"
-            self._env.observer.warn(f"{self.title}: {plural(result.bad_records, 'bad record')} {fate}")
+            bad = f"{plural(result.bad_records, 'bad record')} {fate}, such as the {result.first_bad}"
+            self._env.observer.warn(f"{self.title}: {bad}")
         outcome = GroupOutcome(
             result_uri=uri,
             result_hash=result_hash,

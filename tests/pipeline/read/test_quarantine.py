@@ -59,6 +59,18 @@ def test_bad_records_are_published_beside_the_output(bad: Pipe) -> None:
     assert bad.values() == ["four", "one", "three"]
 
 
+@pytest.mark.parametrize(("rule", "fate"), [("quarantine", "quarantined"), ("drop", "dropped")])
+def test_a_reader_of_the_log_sees_an_example(bad: Pipe, rule: str, fate: str) -> None:
+    """Each group's warning says where its first bad record is, and what is wrong with it."""
+    bad.with_policies(on_bad_record=rule)
+    bad.run()
+    named = [f"the lines record at byte {at} of {bad.uri(name)} block" for at, name in ((4, "a.txt"), (0, "b.txt"))]
+    warned = [message for message in bad.warnings if "group" in message]
+
+    assert [fate in message and place in message for message, place in zip(warned, named, strict=True)] == [True, True]
+    assert all("not UTF-8" in message for message in warned)
+
+
 def test_nothing_bad_leaves_no_quarantine(bad: Pipe) -> None:
     """Without bad records there is no folder, and none is named."""
     bad.put({"a.txt": b"one\n", "b.txt": b"two\n"})
