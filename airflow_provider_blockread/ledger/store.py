@@ -173,7 +173,8 @@ class Ledger:
             with self.reading() as connection:
                 revision = migrations.current(connection)
             if revision is None:
-                raise LedgerSchemaError(self._needs_upgrade("holds no ledger yet"))
+                copied = "" if self._file is None else " (a copy of one needs its file with -wal, too)"
+                raise LedgerSchemaError(self._needs_upgrade(f"holds no ledger yet{copied}"))
             if revision not in tables.REVISIONS:
                 raise LedgerSchemaError(self._is_newer(revision))
             if revision != tables.REVISIONS[-1]:
@@ -250,8 +251,7 @@ class Ledger:
             raise LedgerUnavailableError(msg) from error
 
     def _open(self) -> Engine:
-        shared = "" if self._file is None else shared_mount(self._file)
-        if shared:
+        if self._file is not None and (shared := shared_mount(self._file)):
             msg = (
                 f"ledger {self.name} is on a network file system ({shared}), where SQLite loses its locks and with"
                 " them its content; put it on a local disk, or use PostgreSQL: postgresql://user@host/database"

@@ -25,7 +25,8 @@ _REMEDIES = {
     " and to their folder, then retry",
     r"disk is full|^53100": _FREE_SPACE,
     r"disk I/O error": f"check its disk ({_FREE_SPACE})",
-    r"unable to open": "name a file in a folder that is there, and let the account that runs this open it, then retry",
+    r"unable to open": "name a file in a folder that is there, and let the account that runs this open it, and write to"
+    " its folder, as SQLite does even to read, then retry",
     r"is locked": "another process has held the lock for too long; wait until it ends, then retry",
     r"is not a database": f"this file is something else: give the ledger {_ROOM}",
     r"is malformed|malformed database": "its file is damaged: restore it from a backup",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select, text
 
+from airflow_provider_blockread.errors import LedgerSchemaError
 from airflow_provider_blockread.ledger.feeds import open_feed
 from airflow_provider_blockread.ledger.schema.tables import feeds
 from airflow_provider_blockread.ledger.store import Ledger
@@ -51,6 +54,21 @@ def test_a_backup_that_is_put_in_the_place_of_an_open_file(tmp_path: Path) -> No
         assert _names(ledger) == _names(pages) == ["a", "b"]
     with closing(Ledger(f"sqlite:///{file}")) as later:
         assert _names(later) == ["a", "b"]
+
+
+def test_a_copy_without_the_log(tmp_path: Path) -> None:
+    """It may have no table yet; with the log, it is the ledger."""
+    file, copy = tmp_path / "ledger.db", tmp_path / "copy.db"
+    with closing(Ledger(f"sqlite:///{file}")) as ledger, closing(Ledger(f"sqlite:///{copy}")) as copied:
+        ledger.upgrade()
+        open_feed(ledger, "a")
+        shutil.copy(file, copy)
+        with pytest.raises(LedgerSchemaError, match=r"no ledger yet \(a copy of one needs its file with -wal, too"):
+            copied.check()
+        shutil.copy(f"{file}-wal", f"{copy}-wal")
+
+        copied.check()
+        assert (copied.uuid, _names(copied)) == (ledger.uuid, ["a"])
 
 
 def test_a_writer_waits_while_another_process_recovers_the_log(tmp_path: Path) -> None:
