@@ -38,7 +38,6 @@ from airflow_provider_blockread.ledger.windows.exclusions import list_exclusions
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, start_generation
 from airflow_provider_blockread.ledger.windows.progress import group_progress, require_idle
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_parts
-from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.steps import Environment
 from airflow_provider_blockread.steps.describe import describe_group
@@ -102,7 +101,7 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     if withdrawal is not None:
         facts["withdrawn"] = _withdrawn(env, found, withdrawal)
     if summary.generation is not None:
-        options = GenerationOptions.from_json(summary.generation.options)
+        options = summary.generation.as_options()
         facts |= {"output": options.sink.place, "inferred_schema": inferred_schema(env, found, options)}
     groups = viewed_groups(env.ledger, summary)
     rows: list[dict[str, object]] = [

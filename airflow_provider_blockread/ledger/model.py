@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from airflow_provider_blockread.blocks import BlockGroup, FileVersion
+from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.proof.model import Sums
 
 
@@ -130,6 +131,10 @@ class Generation:
     manifest_hash: str | None = None
     announced_at: datetime | None = None  # when a task of Airflow told the output's readers
     given_up_by: str | None = None  # by whom, for a rebuild or verification that was not finished
+
+    def as_options(self) -> GenerationOptions:
+        """Return the options as values."""
+        return GenerationOptions.from_json(self.options)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 from airflow_provider_blockread.ledger.windows.parts import windows_behind
 from airflow_provider_blockread.ledger.windows.progress import window_progress
 from airflow_provider_blockread.ledger.windows.queries import get_window, list_parts
-from airflow_provider_blockread.options import GenerationOptions, Policies
+from airflow_provider_blockread.options import Policies
 from airflow_provider_blockread.steps.intent import Intent, window_intent
 from airflow_provider_blockread.steps.model import AsJson, Environment, Published
 from airflow_provider_blockread.storage.versions import is_no_file
@@ -207,7 +207,7 @@ def _exclude(env: Environment, window: Window, found: Mapping[str, str], who: st
 
 def _unlike_planned(env: Environment, window: Window, blocks: Iterable[Block]) -> Iterator[tuple[str, str]]:
     """Yield the files that are no longer as planned, with `missing` or `changed`; other errors are ignored."""
-    options = GenerationOptions.from_json(latest_generation(env.ledger, window.id).options)
+    options = latest_generation(env.ledger, window.id).as_options()
     stores = env.stores.within(options.bounds)
     for _, same in groupby(blocks, key=lambda block: block.file):
         planned = next(same).version

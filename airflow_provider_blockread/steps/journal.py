@@ -24,7 +24,6 @@ from airflow_provider_blockread.ledger.windows.journal import (
     journalled_outputs,
 )
 from airflow_provider_blockread.ledger.windows.publishing import check_publication
-from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.proof.model import PartBorders
 from airflow_provider_blockread.sinks.protocol import (
@@ -53,7 +52,7 @@ class Journal:
 
     def __init__(self, env: Environment, window: Window, generation: Generation) -> None:
         self._env, self._window, self._generation = env, window, generation
-        option = GenerationOptions.from_json(generation.options).sink
+        option = generation.as_options().sink
         self.quarantine = env.sink(quarantine_of(option, window.feed, window.id), "quarantine")
         self.output = env.sink(option)
         self._sinks = (self.quarantine, self.output)  # a table's commit comes last, when nothing else can fail

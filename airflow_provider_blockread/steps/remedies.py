@@ -17,7 +17,6 @@ from airflow_provider_blockread.ledger.model import Generation
 from airflow_provider_blockread.ledger.noop import forgets
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, published_generation
 from airflow_provider_blockread.ledger.windows.queries import get_window
-from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.model import Environment
 
 
@@ -57,7 +56,7 @@ def naming_remedy(env: Environment, generation: Generation) -> Iterator[None]:
 
 def _is_here(env: Environment, generation: Generation, path: str) -> bool:
     """Return whether this process finds a file as it was planned; False if it cannot look."""
-    stores = env.stores.within(GenerationOptions.from_json(generation.options).bounds)
+    stores = env.stores.within(generation.as_options().bounds)
     try:
         window = as_read_by(get_window(env.ledger, generation.window), generation)
         planned = next((block.version for block in env.blocks(window) if block.version.path == path), None)

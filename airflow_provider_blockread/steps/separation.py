@@ -178,7 +178,7 @@ def check_whole(env: Environment, feed: str, generation: Generation) -> None:
     """
     if generation.mode == "verify" or generation.state == "published":
         return
-    sink = GenerationOptions.from_json(generation.options).sink
+    sink = generation.as_options().sink
     with suppress(FileMissingError):
         other, number = _recorded(env, feed, sink)
         if other == env.ledger.uuid:

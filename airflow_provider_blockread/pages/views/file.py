@@ -127,7 +127,7 @@ def _options(life: FileLife) -> tuple[GenerationOptions | None, str]:
     """Return the options by which the file was read last, and why they are not known; none where no window took it."""
     generation = life.windows[-1].generation if life.windows else None
     try:
-        return None if generation is None else GenerationOptions.from_json(generation.options), ""
+        return None if generation is None else generation.as_options(), ""
     except BlockReadError as error:
         return None, str(error)
 

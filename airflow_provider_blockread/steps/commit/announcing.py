@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from airflow_provider_blockread.ledger.windows.generations import get_generation, published_generation
-from airflow_provider_blockread.options import GenerationOptions, Sink
+from airflow_provider_blockread.options import Sink
 from airflow_provider_blockread.steps.commit.committing import commit
 from airflow_provider_blockread.steps.model import Environment, Published, WindowRef
 
@@ -28,5 +28,4 @@ def news_of(env: Environment, ref: WindowRef, done: Published, *, run: str, clea
 
 def sink_of(env: Environment, news: Published) -> Sink:
     """Return the sink into which a publication went: that of its plan, whatever the task's own is by now."""
-    options = get_generation(env.ledger, news.window, news.generation).options
-    return GenerationOptions.from_json(options).sink
+    return get_generation(env.ledger, news.window, news.generation).as_options().sink

@@ -14,7 +14,7 @@ from airflow_provider_blockread.exchange.model import GroupResult
 from airflow_provider_blockread.exchange.receipts import read_receipts
 from airflow_provider_blockread.exchange.results import read_result
 from airflow_provider_blockread.heap import settled_heap
-from airflow_provider_blockread.ledger.model import Generation, Group, Publication, Window
+from airflow_provider_blockread.ledger.model import Generation, Group, Publication
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import (
     as_read_by,
@@ -35,7 +35,6 @@ from airflow_provider_blockread.ledger.windows.publishing import (
     mark_proven,
 )
 from airflow_provider_blockread.ledger.windows.queries import get_window, oldest_file_ns
-from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
 from airflow_provider_blockread.proof import Evidence, prove
 from airflow_provider_blockread.proof.model import FileSums, PartBorders, Sums
@@ -110,9 +109,9 @@ class _Commitment:
 
     def __init__(self, env: Environment, publication: Publication) -> None:
         self._env, self._publication = env, publication
-        self._generation: Generation = get_generation(env.ledger, publication.window, publication.generation)
-        self._window: Window = as_read_by(get_window(env.ledger, publication.window), self._generation)
-        self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
+        self._generation = get_generation(env.ledger, publication.window, publication.generation)
+        self._window = as_read_by(get_window(env.ledger, publication.window), self._generation)
+        self._options = self._generation.as_options()
         self._journal = Journal(env, self._window, self._generation)
         self._groups = list_groups(env.ledger, publication.window, publication.generation)
         self._excluded = set(excluded_files(env.ledger, publication.window, publication.generation))

@@ -13,7 +13,6 @@ from airflow_provider_blockread.ledger.model import Generation, Window
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.queries import files_with_bad_records
-from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.options.upkeep import FILE_STATUSES
 from airflow_provider_blockread.steps.model import AsJson, Environment
 from airflow_provider_blockread.storage import uris
@@ -88,7 +87,7 @@ def choose(env: Environment, window: Window, shown: Generation, choice: FileChoi
     gone: list[str] = []
     wanted = _wanted(env, window, shown, choice)
     excluded = set(excluded_files(env.ledger, window.id, shown.number))
-    stores = env.stores.within(GenerationOptions.from_json(shown.options).bounds)
+    stores = env.stores.within(shown.as_options().bounds)
     for block in env.blocks(window, shown):
         if block.file in excluded or (wanted is not None and block.file not in wanted):
             continue
@@ -133,14 +132,14 @@ def _wanted(env: Environment, window: Window, shown: Generation, choice: FileCho
     """Return the ids of the files with the chosen status, or None for all files."""
     if choice.status == "done":
         return None
-    policy = GenerationOptions.from_json(shown.options).policies.on_bad_record
+    policy = shown.as_options().policies.on_bad_record
     if choice.status == "quarantined" and policy != "quarantine":
         return set()
     return files_with_bad_records(env.ledger, window.id)
 
 
 def _lost(env: Environment, window: Window, shown: Generation) -> frozenset[int]:
-    sink = GenerationOptions.from_json(shown.options).sink
+    sink = shown.as_options().sink
     copied = shown.published_at is not None and not sink.keeps_files
     groups = list_groups(env.ledger, window.id, shown.number)
     return frozenset(

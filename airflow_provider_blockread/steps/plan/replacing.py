@@ -23,7 +23,7 @@ from airflow_provider_blockread.ledger.windows.generations import (
 )
 from airflow_provider_blockread.ledger.windows.parts import giving_up, giving_up_parts
 from airflow_provider_blockread.ledger.windows.replacing import NewerPlan, check_versions, record_versions, replaced_by
-from airflow_provider_blockread.options import GenerationOptions, moment
+from airflow_provider_blockread.options import moment
 from airflow_provider_blockread.options.parsing.sizes import first_of, format_bytes, plural
 from airflow_provider_blockread.steps.intent import WindowIntent, window_intent
 from airflow_provider_blockread.steps.model import Environment
@@ -110,7 +110,7 @@ def plan_newer(env: Environment, window: Window, shown: Generation, newer: Seque
             blocks[block.file].append(block)
     _refuse_small(env, window, found, blocks)
     ids = record_versions(env.ledger, window, found)
-    options = GenerationOptions.from_json(shown.options)
+    options = shown.as_options()
     name = digest(base.manifest_hash, *(f"{old} {new}" for old, new in sorted(ids.items())))[:12]
     uri = f"{window_folder(options.sink.work_area, window.feed, window.id)}/manifest-{name}.parquet"
     summary = write_manifest(

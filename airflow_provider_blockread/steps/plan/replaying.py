@@ -113,7 +113,7 @@ def _require_own(request: PlanRequest, window: Window, latest: Generation) -> No
 
 def _require_output(request: PlanRequest, options: GenerationOptions, window: Window, latest: Generation) -> None:
     """Refuse a window of a command or of another DAG's run with another output, which would not get its rows."""
-    before, now = GenerationOptions.from_json(latest.options).sink.place, options.sink.place
+    before, now = latest.as_options().sink.place, options.sink.place
     if before == now or (request.run is not None and latest.run is not None and _dag(request.run) == _dag(latest.run)):
         return
     if latest.run is not None:
@@ -139,7 +139,7 @@ def _require_item(
     """
     if not request.mapped:
         return
-    before = GenerationOptions.from_json(latest.options).sink.place
+    before = latest.as_options().sink.place
     held = next(window_files(env.ledger, window.id, order="oldest"), None)  # all were taken from one source
     if before == options.sink.place and (held is None or scope_of(request)(held.version.path)):
         return
@@ -266,7 +266,7 @@ def open_ref(env: Environment, window: Window, generation: Generation, *, status
     env.observer.log(message)
     if generation.state in {"reading", "failed", "proven"}:
         undo_incomplete(env, window)
-    options = GenerationOptions.from_json(generation.options)
+    options = generation.as_options()
     groups = list_groups(env.ledger, window.id, generation.number)
     return WindowRef(
         ledger=env.ledger.uuid,

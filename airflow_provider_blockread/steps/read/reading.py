@@ -20,7 +20,7 @@ from airflow_provider_blockread.errors import (
 from airflow_provider_blockread.exchange.layout import application_name, attempt_folder, data_folder
 from airflow_provider_blockread.exchange.model import ReadSpec, Submission, Target
 from airflow_provider_blockread.exchange.results import SPEC_NAME, accept_result
-from airflow_provider_blockread.ledger.model import Claim, Generation, Group, GroupOutcome, GroupRef, Window
+from airflow_provider_blockread.ledger.model import Claim, Group, GroupOutcome, GroupRef
 from airflow_provider_blockread.ledger.windows.exclusions import excluded_files
 from airflow_provider_blockread.ledger.windows.generations import as_read_by, latest_generation
 from airflow_provider_blockread.ledger.windows.groups import (
@@ -67,9 +67,9 @@ class Attempt:
         env.require(ref)
         self._env, self._job, self._submitter = env, job, submitter
         self.ref = GroupRef(window=ref.window, generation=ref.generation, group=group)
-        self._generation: Generation = latest_generation(env.ledger, ref.window)
-        self._window: Window = as_read_by(get_window(env.ledger, ref.window), self._generation)
-        self._options: GenerationOptions = GenerationOptions.from_json(self._generation.options)
+        self._generation = latest_generation(env.ledger, ref.window)
+        self._window = as_read_by(get_window(env.ledger, ref.window), self._generation)
+        self._options = self._generation.as_options()
         check_scope(self._window, self._options)
         self._needs_scan = ref.needs_scan
         # Before a claim, as they may not be known yet.

@@ -196,7 +196,7 @@ class PlannedScan:
             msg = f"window {ref.window} is {generation.state}; clear the run from its plan on to rebuild it"
             raise CompleteError(msg)
         window = as_read_by(get_window(env.ledger, ref.window), generation)
-        options = GenerationOptions.from_json(generation.options)
+        options = generation.as_options()
         states = EntryStates.of(env, window, options, ref.generation)
         uri = states.uri_now(env.stores)
         if read_states(env.stores, uri, secret=window_secret(env, window.id, submitter)) is not None:

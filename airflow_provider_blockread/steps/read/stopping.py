@@ -13,7 +13,6 @@ from airflow_provider_blockread.exchange.signs import write_stop
 from airflow_provider_blockread.ledger.model import GroupRef, Window
 from airflow_provider_blockread.ledger.windows.generations import get_generation
 from airflow_provider_blockread.ledger.windows.groups import running_before
-from airflow_provider_blockread.options import GenerationOptions
 from airflow_provider_blockread.steps.model import DetachedSubmitter, Environment, Submitter
 
 
@@ -33,7 +32,7 @@ def stop_driver(
 def stop_superseded(env: Environment, submitter: Submitter, window: Window, ref: GroupRef) -> None:
     """Stop drivers that read a group for earlier generations, whose workers were lost and could not stop them."""
     for row in running_before(env.ledger, ref):
-        options = GenerationOptions.from_json(get_generation(env.ledger, window.id, row.ref.generation).options)
+        options = get_generation(env.ledger, window.id, row.ref.generation).as_options()
         place = window_folder(options.sink.work_area, window.feed, window.id)
         folder = attempt_folder(place, row.ref.generation, row.ref.group, row.epoch)
         submission = Submission(spec_uri=f"{folder}/{SPEC_NAME}", spec_hash=row.spec_hash or "")

@@ -32,7 +32,7 @@ def require_code(env: Environment, generation: Generation, *, mode: str = "write
     Raises:
         OptionsError: when the caller has no function, or a different one.
     """
-    _own_code(env, generation.window, GenerationOptions.from_json(generation.options), mode)
+    _own_code(env, generation.window, generation.as_options(), mode)
 
 
 def _own_code(env: Environment, window: str, options: GenerationOptions, mode: str) -> FunctionCode | None:
