@@ -80,7 +80,7 @@ WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
         ("tests/sinks/tables/test_iceberg_of_others.py::test_a_table_that_was_upgraded_too_far",),
     ),
     ("sinks/tables/postgres/table.py", "check_creation"): (
-        "sinks/tables/postgres/rights.py",
+        "`lacking_rights` of sinks/tables/postgres/rules.py",
         (f"{_RIGHTS}::test_an_account_that_may_not_create_the_table",),
     ),
     ("sinks/tables/table.py", "prepare"): _TABLES,

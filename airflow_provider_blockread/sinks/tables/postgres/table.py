@@ -25,9 +25,8 @@ from airflow_provider_blockread.sinks.protocol import Access, Applied, Change, M
 from airflow_provider_blockread.sinks.tables.format import WINDOW, Files, TableChangedError
 from airflow_provider_blockread.sinks.tables.postgres.connections import Connections
 from airflow_provider_blockread.sinks.tables.postgres.errors import explained
-from airflow_provider_blockread.sinks.tables.postgres.rights import lacking_rights
 from airflow_provider_blockread.sinks.tables.postgres.rows import delete_rows, require_rows
-from airflow_provider_blockread.sinks.tables.postgres.rules import unfollowed_rule
+from airflow_provider_blockread.sinks.tables.postgres.rules import lacking_rights, unfollowed_rule
 from airflow_provider_blockread.sinks.tables.postgres.sql import COLUMNS, Column, only_value, quoted
 from airflow_provider_blockread.sinks.tables.postgres.types import column_type, fits, sent, widens
 from airflow_provider_blockread.sinks.tables.postgres.windows import Held, Windows
