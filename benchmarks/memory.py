@@ -10,12 +10,10 @@ from pathlib import Path
 import psutil
 
 from airflow_provider_blockread.options import Lines, Splitting
-from airflow_provider_blockread.periodic import repeating
 from benchmarks.harness.data import log_line, write_lines
 from benchmarks.harness.lab import Lab, Windows
-from benchmarks.harness.measure import Row
+from benchmarks.harness.measure import Row, peak_memory
 
-_EVERY_S = 0.01
 _MIB = 2**20
 _SPREAD = 1.10  # more than this is growth
 
@@ -44,7 +42,7 @@ def _peak(lab: Lab, folder: Path, size: int) -> int:
     with lab.spark(cores=1) as spark:
         windows = Windows(folder / "ours", source, Lines(), spark, Splitting(block_size=size, max_groups=1))
         windows.prepare()
-        with _watched() as peaks:
+        with peak_memory(_python_processes) as peaks:
             windows.run()
     if windows.published is None or windows.published.blocks != 1:
         msg = f"one block was expected, not {windows.published}"
@@ -52,21 +50,8 @@ def _peak(lab: Lab, folder: Path, size: int) -> int:
     return max(peaks.values())
 
 
-@contextlib.contextmanager
-def _watched() -> Iterator[dict[int, int]]:
-    """Provide the peak resident memory, in bytes, of each Python process below this one, by its id."""
-    peaks: dict[int, int] = {}
-
-    def sample() -> bool:
-        peaks.update({pid: max(peaks.get(pid, 0), resident) for pid, resident in _python_processes()})
-        return True
-
-    with repeating(sample, every_s=_EVERY_S, name="memory"):
-        yield peaks
-
-
-def _python_processes() -> Iterator[tuple[int, int]]:
+def _python_processes() -> Iterator[psutil.Process]:
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
             if "python" in process.name():
-                yield process.pid, process.memory_info().rss
+                yield process

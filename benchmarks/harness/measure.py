@@ -6,11 +6,15 @@ import contextlib
 import os
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import psutil
+
+from airflow_provider_blockread.periodic import repeating
+
+_EVERY_S = 0.01  # between two looks at the memory of processes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +91,21 @@ def cpu_seconds() -> float:
             used = process.cpu_times()
             total += used.user + used.system + used.children_user + used.children_system
     return total
+
+
+@contextlib.contextmanager
+def peak_memory(processes: Callable[[], Iterable[psutil.Process]]) -> Iterator[dict[int, int]]:
+    """Give the peak resident memory in the body, in bytes, of each of the processes that there are, by its id."""
+    peaks: dict[int, int] = {}
+
+    def sample() -> bool:
+        for process in processes():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                peaks[process.pid] = max(peaks.get(process.pid, 0), process.memory_info().rss)
+        return True
+
+    with repeating(sample, every_s=_EVERY_S, name="memory"):
+        yield peaks
 
 
 def alternate(sides: Sequence[Timed], rounds: int) -> tuple[Times, ...]:

@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,11 @@ import psutil
 
 from airflow_provider_blockread.observer import Observer
 from airflow_provider_blockread.options import FileSource, GenerationOptions, Lines, ParquetSink
-from airflow_provider_blockread.periodic import repeating
 from airflow_provider_blockread.steps import Environment, PlanRequest, plan
 from airflow_provider_blockread.storage.listing.files import list_files
 from airflow_provider_blockread.storage.stores import Stores
 from benchmarks.harness.lab import Lab
-from benchmarks.harness.measure import Row
+from benchmarks.harness.measure import Row, peak_memory
 from tests.postgres import postgres_server
 
 _PER_FOLDER = 1_000
@@ -36,7 +34,6 @@ _RATES = {"SQLite": 40_000, "PostgreSQL": 25_000}  # files a second
 _MOST_MIB = 400
 _SPREAD = 1.10  # more than this is growth
 _MOST_INCREMENTAL = 1.5  # times the bare listing
-_EVERY_S = 0.02
 _MIB = 2**20
 
 
@@ -135,25 +132,12 @@ def measure(key: str, url: str, source: str) -> dict[str, float]:
         owner="benchmark",
     )
     os.sync()
-    with _watched() as peak:
+    with peak_memory(lambda: [psutil.Process()]) as peaks:
         began, used = time.perf_counter(), time.process_time()
         ref = plan(env, request)
         seconds, cpu = time.perf_counter() - began, time.process_time() - used
     ledger.close()
-    return bare | {"seconds": seconds, "cpu": cpu, "mib": peak[0] / _MIB, "files": ref.files}
-
-
-@contextmanager
-def _watched() -> Iterator[list[int]]:
-    """Give the peak resident memory of this process in the body, in bytes."""
-    peak, process = [0], psutil.Process()
-
-    def sample() -> bool:
-        peak[0] = max(peak[0], process.memory_info().rss)
-        return True
-
-    with repeating(sample, every_s=_EVERY_S, name="memory"):
-        yield peak
+    return bare | {"seconds": seconds, "cpu": cpu, "mib": max(peaks.values()) / _MIB, "files": ref.files}
 
 
 if __name__ == "__main__":
