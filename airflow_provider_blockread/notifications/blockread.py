@@ -32,8 +32,8 @@ class BlockReadNotifier(BaseNotifier):
     """Posts `{"text": ...}` to a chat's webhook when a window fails its proof or has bad records.
 
     Give it to the tasks of a task group, as in `default_args={"on_failure_callback": notifier, "on_success_callback":
-    notifier, "on_skipped_callback": notifier}`; it does not post anything else. With `AsyncCallback`, it posts that a
-    deadline was missed. Records are never quoted.
+    notifier, "on_skipped_callback": notifier}`; it does not post anything else. With `AsyncCallback` or `SyncCallback`,
+    it posts that a deadline was missed. Records are never quoted.
 
     :param conn_id: the connection whose password is the webhook's address; Airflow masks it in logs.
     :param bad_records: how many bad records a published window may have without a post.
@@ -54,16 +54,17 @@ class BlockReadNotifier(BaseNotifier):
 
     async def async_notify(self, context: Context) -> None:
         """Post that a DAG run has missed its deadline."""
-        run: Mapping[str, Any] = context["dag_run"]  # type: ignore[assignment] # of a deadline: JSON
-        text = f"DAG {run['dag_id']} has missed the deadline of its run {run['dag_run_id']}, which is {run['state']}."
+        text = _missed(context)
         address = (await BaseHook.aget_connection(self.conn_id)).password or ""
         with self._logging_refusals():
             async with httpx.AsyncClient(timeout=_TIMEOUT_S) as client:
-                (await client.post(address, json={"text": _harmless(text)})).raise_for_status()
+                (await client.post(address, json={"text": text})).raise_for_status()
 
     def text(self, context: Context) -> str:
-        """Return what to post about a task's end, or an empty string for nothing."""
+        """Return what to post about a task's end or a missed deadline, or an empty string for nothing."""
         found: Any = context
+        if "deadline" in found:
+            return _missed(context)
         error, published = found.get(FAILED), found.get(PUBLISHED)
         if isinstance(error, ProofError | RecordError):
             return _failed(context, error)
@@ -87,6 +88,13 @@ class BlockReadNotifier(BaseNotifier):
             self.conn_id,
             said,
         )
+
+
+def _missed(context: Context) -> str:
+    run: Mapping[str, Any] = context["dag_run"]  # type: ignore[assignment] # of a deadline: JSON
+    return _harmless(
+        f"DAG {run['dag_id']} has missed the deadline of its run {run['dag_run_id']}, which is {run['state']}."
+    )
 
 
 def _failed(context: Context, error: ProofError | RecordError) -> str:

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
+from airflow.sdk import SyncCallback
+from airflow.sdk.execution_time.callback_supervisor import execute_callback
 from airflow.triggers.callback import CallbackTrigger
 
 from airflow_provider_blockread.notifications.blockread import BlockReadNotifier
@@ -138,6 +141,17 @@ def test_a_missed_deadline(dags: dict[str, Any], chat: Chat) -> None:
     events = asyncio.run(fire())
     assert chat.texts == ["DAG d has missed the deadline of its run scheduled__\u2039x\u203a, which is running."]
     assert [str(event["state"]) for event in events] == ["running", "success"]
+
+
+def test_a_missed_deadline_that_the_executor_handles(chat: Chat) -> None:
+    """A `SyncCallback` calls the notifier in a process of the executor, with the same facts."""
+    callback = SyncCallback(BlockReadNotifier, kwargs={"conn_id": "blockread_chat"})
+    run = {"dag_id": "d", "dag_run_id": "r", "state": "queued"}
+    context = {"dag_run": run, "deadline": {"id": "1", "deadline_time": "2026-01-01"}}
+
+    done = execute_callback(callback.path, callback.kwargs | {"context": context}, Path(), None, structlog.get_logger())
+    assert done == (True, None)
+    assert chat.texts == ["DAG d has missed the deadline of its run r, which is queued."]
 
 
 def test_the_example_of_a_deadline_reads(runs: Any, dags: dict[str, Any], chat: Chat, tmp_path: Path) -> None:
