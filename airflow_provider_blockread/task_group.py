@@ -92,8 +92,10 @@ class BlockReadTaskGroup(TaskGroup):
                 **shared,
             )
             planned = shared | {"window": XComArg(plan, WINDOW_KEY)} | ({} if spark == SparkJob() else {"spark": spark})
+            # Whatever rule `default_args` have for the plan: nothing can be read before it, and before a scan.
+            working = waiting | planned | {"trigger_rule": TriggerRule.ALL_SUCCESS}
             read = ReadBlocksOperator.partial(
-                task_id="read", map_index_template=title_template(plan.task_id), function=function, **waiting, **planned
+                task_id="read", map_index_template=title_template(plan.task_id), function=function, **working
             ).expand(group=plan.output)
             commit = CommitWindowOperator(
                 task_id="commit",
@@ -106,7 +108,7 @@ class BlockReadTaskGroup(TaskGroup):
             _let_plan_wait(plan, commit)
             read >> commit
             if may_need_scan(record_format):
-                plan >> ScanBlocksOperator(task_id="scan", **waiting, **planned) >> read
+                plan >> ScanBlocksOperator(task_id="scan", **working) >> read
 
 
 def _refuse_mapped(group: TaskGroup) -> None:

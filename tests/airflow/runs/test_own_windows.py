@@ -12,7 +12,7 @@ from airflow.sdk import DAG, task_group
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.merge_files import MergeFilesOperator
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
-from airflow_provider_blockread.options import ArchiveSink, FileSource, ParquetSink, Policies
+from airflow_provider_blockread.options import ArchiveSink, Csv, FileSource, ParquetSink, Policies
 from airflow_provider_blockread.sensors.new_files import NewFilesSensor
 from airflow_provider_blockread.task_group import BlockReadTaskGroup
 from tests.airflow.published import lines, values
@@ -218,15 +218,19 @@ def test_a_sensor_names_a_pipeline_of_its_dag(
 
 
 def test_a_group_takes_what_it_is_not_given_from_default_args(dag_id: str, landing: Path, tmp_path: Path) -> None:
-    """As single operators do, so that a sensor and a pipeline use one ledger."""
-    with DAG(dag_id, default_args={"ledger_conn_id": "shared", "deferrable": True, "feed": "ours"}) as dag:
-        BlockReadTaskGroup("logs", source=FileSource(str(landing)), sink=ParquetSink(str(tmp_path / "lake")))
+    """As single operators do, so that a sensor and a pipeline use one ledger; but a read always waits for its plan."""
+    given = {"ledger_conn_id": "shared", "deferrable": True, "feed": "ours", "trigger_rule": "all_done"}
+    options: dict[str, Any] = {"source": FileSource(str(landing)), "sink": ParquetSink(str(tmp_path / "lake"))}
+    with DAG(dag_id, default_args=given) as dag:
+        BlockReadTaskGroup("logs", **options, record_format=Csv(schema="a long"))
 
     assert {name: dag.get_task(name).ledger_conn_id for name in ("logs.plan", "logs.commit")} == {
         "logs.plan": "shared",
         "logs.commit": "shared",
     }
     assert dag.get_task("logs.plan").feed == "ours"
+    rules = [dag.get_task(f"logs.{name}").trigger_rule.value for name in ("plan", "scan", "read", "commit")]
+    assert rules == ["all_done", "all_success", "all_success", "none_failed_min_one_success"]
     assert dag.get_task("logs.read").unmap({"group": 0}).deferrable is True
 
 
