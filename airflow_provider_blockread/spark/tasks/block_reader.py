@@ -92,7 +92,7 @@ class OpenFile:
     decoder: Decoder
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class BlockReader:
     """Reads blocks; `handle_bad` is called with each bad record and may raise."""
 

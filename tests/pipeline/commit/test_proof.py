@@ -6,6 +6,7 @@ import dataclasses
 import gzip
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -134,7 +135,6 @@ class _Forgetful(BlockReader):
 
 def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Rows], int]) -> list[Receipt]:
     reader = cls(policies=reading.policies, handle_bad=lambda *_: None)
-    reader.limits = WalkLimits(chunk_bytes=6)
     receipts = []
     for block in reading.blocks:
         with open_version(STORES, block.version, reading.fmt, reading.spec.options) as (source, fmt):
@@ -146,6 +146,7 @@ def _read_with(reading: Reading, cls: type[BlockReader], emit: Callable[[Rows], 
 def test_chunk_left_out_inside_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader that loses a chunk in the middle of a block does not account for its bytes."""
     reading = Reading(tmp_path, [b"one\ntwo\nthree\nfour\nfive\n"], 100)
+    monkeypatch.setattr(block_reader, "WalkLimits", partial(WalkLimits, chunk_bytes=6))
     monkeypatch.setattr(block_reader, "join_chunks", lambda chunks, _: chunks)  # else this little is one chunk
     message = reading.refused(_read_with(reading, _Forgetful, lambda rows: int(rows.batch.num_rows)))
 
