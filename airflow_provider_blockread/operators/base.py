@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from airflow.sdk.serde import allow_class
+from jinja2 import TemplateError
 
 from airflow_provider_blockread.errors import FINAL_ERRORS, BlockReadError, CompleteError, OptionsError, printable
 from airflow_provider_blockread.operators.reports.observing import AirflowObserver
@@ -25,7 +26,7 @@ from airflow_provider_blockread.options import (
     Splitting,
     Value,
 )
-from airflow_provider_blockread.options.checks import is_template, one_of
+from airflow_provider_blockread.options.checks import is_template, one_of, parsed_or_template
 from airflow_provider_blockread.options.values import all_kinds
 
 if TYPE_CHECKING:
@@ -86,12 +87,19 @@ class OptionTemplates(BaseOperator):
         return self._rendered(content, context) if is_number else rendered
 
     def _rendered(self, text: str, context: Context) -> str:
-        """Return the rendered text; text without a brace is returned unchanged, since Jinja changes line ends."""
+        """Return the rendered text; text without a brace is returned unchanged, since Jinja changes line ends.
+
+        Raises:
+            OptionsError: when Jinja cannot render it.
+        """
         if "{" not in text:
             return text
-        if not self.has_dag():  # type: ignore[no-untyped-call]
-            return str(super().render_template(text, context))
-        return self.dag.get_template_env(force_sandboxed=True).from_string(text).render(context)
+        try:
+            env = dag.get_template_env(force_sandboxed=True) if (dag := self.get_dag()) else self.get_template_env()
+            return env.from_string(text).render(context)
+        except TemplateError as error:
+            msg = f"{text} cannot be rendered ({error}); correct the template, or give what it names a value"
+            raise OptionsError(msg) from None
 
 
 class StepOperator(OptionTemplates):
@@ -114,10 +122,9 @@ class StepOperator(OptionTemplates):
         **kwargs: Any,  # noqa: ANN401 - BaseOperator's
     ) -> None:
         super().__init__(**kwargs)
-        if source is not None:
-            require_kind(self.task_id, "source", source)
-        if sink is not None:
-            require_kind(self.task_id, "sink", sink)
+        for name, given in (("source", source), ("sink", sink)):
+            if given is not None:
+                require_kind(self.task_id, name, given)
         self.source = source
         self.sink = sink
         self.ledger_conn_id = ledger_conn_id
@@ -266,13 +273,8 @@ def require_valid(task: str, name: str, value: object, parse: Callable[[Any], ob
     Raises:
         OptionsError: with the task, the option's name, and the parser's message.
     """
-    if not isinstance(value, str | float | int) or (isinstance(value, str) and is_template(value)):
-        return
-    try:
-        parse(value)
-    except OptionsError as error:
-        msg = f"{task}: {name}: {error}"
-        raise OptionsError(msg) from None
+    if isinstance(value, str | float | int):
+        parsed_or_template(task, name, value, parse)
 
 
 def require_choice(task: str, name: str, value: object, allowed: tuple[str, ...]) -> None:

@@ -29,11 +29,15 @@ def requiring_value(kind: str, name: str, render: Callable[[str], str]) -> Calla
     """Return `render`, but with a refusal of templates that are rendered to None: that would be taken for a name.
 
     Raises:
-        OptionsError: from the returned function, with the option's name and the template.
+        OptionsError: from the returned function, with the option's name and the template; also what `render` raises.
     """
 
     def rendered(text: str) -> str:
-        found = render(text)
+        try:
+            found = render(text)
+        except OptionsError as error:
+            msg = f"{kind}: {name}: {error}"
+            raise OptionsError(msg) from None
         if found == "None" and is_template(text):
             msg = f"{kind}: {name} is None after rendering {text}; give what the template names a value"
             raise OptionsError(msg)

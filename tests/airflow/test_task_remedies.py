@@ -129,6 +129,21 @@ def test_a_template_without_a_value(dag_id: str, options: dict[str, Any]) -> Non
     assert clean.archive == "/archive"
 
 
+@pytest.mark.parametrize("template", ["{{ params.prefix }}", "{{ params['prefix' }}"])
+def test_a_template_that_cannot_be_rendered(dag_id: str, options: dict[str, Any], template: str) -> None:
+    """The error names the option, and no retry is made; corrected, it is rendered."""
+    with DAG(dag_id):
+        task = SplitFilesOperator(task_id="plan", **options | {"source": FileSource("/in", pattern=template)})
+    with pytest.raises(
+        AirflowFailException, match=r"file_source: pattern: {{ params.* cannot be rendered \(.*; correct"
+    ):
+        task.render_template_fields({"params": {}})
+
+    task.source = FileSource("/in", pattern="{{ params.prefix }}")
+    task.render_template_fields({"params": {"prefix": "a*"}})
+    assert task.source == FileSource("/in", pattern="a*")
+
+
 @pytest.mark.parametrize("lacking", ["source", "sink", "cleaning"])
 def test_options_of_tasks(runs: Any, dag_id: str, options: dict[str, Any], lacking: str) -> None:
     """With what the message asks for, the task works."""

@@ -12,6 +12,7 @@ _NAMES = "it names the feed and window in front of another error, whose remedy h
 _MEMBERS = "tests/merging/test_members.py"
 _TWICE = "tests/cli/options/test_contradictions.py"
 _REFUSED = "tests/cli/options/test_refusals.py"
+_TASKS = f"{_AIRFLOW}/test_task_remedies.py"
 _LOOKUPS = f"{_AIRFLOW}/connections/test_lookups.py"
 _OWN = "tests/airflow/runs/test_own_windows.py"
 CATALOG: list[Entry] = [
@@ -226,16 +227,12 @@ CATALOG: list[Entry] = [
         "has type",
         f"{_AIRFLOW}/test_store_remedies.py::test_a_type_that_names_no_store",
     ),
-    Remedy("operators/clean_source.py", "give the source", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
-    Remedy(
-        "operators/run_identity.py",
-        "after rendering",
-        f"{_AIRFLOW}/test_task_remedies.py::test_a_key_that_renders_blank",
-    ),
+    Remedy("operators/clean_source.py", "give the source", f"{_TASKS}::test_options_of_tasks"),
+    Remedy("operators/run_identity.py", "after rendering", f"{_TASKS}::test_a_key_that_renders_blank"),
     Remedy(
         "operators/run_identity.py",
         "has no data interval",
-        f"{_AIRFLOW}/test_task_remedies.py::test_a_run_without_an_interval",
+        f"{_TASKS}::test_a_run_without_an_interval",
     ),
     Remedy(
         "operators/publishing.py",
@@ -250,48 +247,43 @@ CATALOG: list[Entry] = [
     Remedy(
         "task_group.py", "fail_fast", f"{_OWN}::test_a_group_in_a_dag_that_fails_fast_is_refused_where_it_is_parsed"
     ),
-    Remedy(
-        "operators/base.py",
-        "is None after rendering",
-        f"{_AIRFLOW}/test_task_remedies.py::test_a_template_without_a_value",
-    ),
-    Remedy(
-        "operators/upstream.py", "window must be what", f"{_AIRFLOW}/test_task_remedies.py::test_what_a_plan_hands_on"
-    ),
+    Remedy("operators/base.py", "is None after rendering", f"{_TASKS}::test_a_template_without_a_value"),
+    Remedy("operators/base.py", "cannot be rendered", f"{_TASKS}::test_a_template_that_cannot_be_rendered"),
+    Remedy("operators/upstream.py", "window must be what", f"{_TASKS}::test_what_a_plan_hands_on"),
     Remedy(
         "operators/upstream.py",
         "group must be a number",
-        f"{_AIRFLOW}/test_task_remedies.py::test_what_a_plan_hands_on",
+        f"{_TASKS}::test_what_a_plan_hands_on",
     ),
     Explained("task_group.py", "in a loop", "the tests make their groups in loops"),
-    Remedy("operators/planning.py", "give both", f"{_AIRFLOW}/test_task_remedies.py::test_options_of_tasks"),
+    Remedy("operators/planning.py", "give both", f"{_TASKS}::test_options_of_tasks"),
     Remedy(
         "operators/upstream.py",
         "upstream gave no list",
-        f"{_AIRFLOW}/test_task_remedies.py::test_what_upstream_hands_over",
+        f"{_TASKS}::test_what_upstream_hands_over",
     ),
     Remedy(
         "operators/upstream.py",
         "must be a list of paths",
-        f"{_AIRFLOW}/test_task_remedies.py::test_what_upstream_hands_over",
+        f"{_TASKS}::test_what_upstream_hands_over",
     ),
     Remedy(
         "operators/timetables.py",
         "",
         f"{_AIRFLOW}/runs/test_interval_schedules.py::test_a_schedule_without_intervals_is_an_import_error",
     ),
-    Remedy("operators/upstream.py", "names no paths", f"{_AIRFLOW}/test_task_remedies.py::test_events_without_paths"),
+    Remedy("operators/upstream.py", "names no paths", f"{_TASKS}::test_events_without_paths"),
     Remedy(
         "sensors/new_files.py",
         "give group",
-        f"{_AIRFLOW}/test_task_remedies.py::test_a_sensor_that_knows_no_feed",
+        f"{_TASKS}::test_a_sensor_that_knows_no_feed",
     ),
     Remedy(
         "triggers/helpers.py",
         "cannot start a helper process",
         f"{_AIRFLOW}/deferring/test_helpers.py::test_a_helper_that_cannot_start_or_dies_in_its_answer",
     ),
-    Remedy("triggers/helpers.py", "lack of memory", f"{_AIRFLOW}/test_task_remedies.py::test_a_helper_that_ended"),
+    Remedy("triggers/helpers.py", "lack of memory", f"{_TASKS}::test_a_helper_that_ended"),
     Remedy(
         "triggers/helpers.py",
         "did not answer in",

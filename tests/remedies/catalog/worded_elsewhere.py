@@ -42,8 +42,8 @@ _COLUMNS_OF_LOG = (
 
 #: By file and function: where the text is worded, and tests.
 WORDED_ELSEWHERE: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {
-    ("operators/base.py", "require_valid"): ("the parser of the option", ()),
-    ("options/checks.py", "parsed_or_template"): (_PASSED_ON, ()),
+    ("options/checks.py", "parsed_or_template"): ("the parser of the option", ()),
+    ("options/checks.py", "rendered"): (_PASSED_ON, ()),
     ("options/values.py", "build"): (_PASSED_ON, ()),
     ("records/csv/decode.py", "csv_decoder"): (_PASSED_ON, ()),
     ("records/io/codecs.py", "_refuse"): ("those who call it", ()),
