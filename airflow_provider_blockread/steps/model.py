@@ -219,7 +219,6 @@ class ReadOutcome:
 
     group: int
     epoch: int
-    files: int
     blocks: int
     records: int
     bad_records: int

@@ -276,7 +276,6 @@ class Attempt:
         return ReadOutcome(
             group=self.ref.group,
             epoch=row.epoch,
-            files=row.planned.files,
             blocks=row.planned.blocks,
             records=row.records,
             bad_records=row.bad_records,
