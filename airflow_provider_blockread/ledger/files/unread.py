@@ -19,8 +19,6 @@ from airflow_provider_blockread.ledger.schema.rows import version_from
 from airflow_provider_blockread.ledger.schema.tables import IS_PENDING, files
 from airflow_provider_blockread.ledger.store import Ledger
 
-Interval = tuple[int, int]
-
 
 def unread_files(
     ledger: Ledger,
@@ -28,7 +26,7 @@ def unread_files(
     versions: Iterable[FileVersion],
     *,
     rules: Admission = EVERY_FILE,
-    interval_ns: Interval | None = None,
+    interval_ns: tuple[int, int] | None = None,
 ) -> Iterator[FileVersion]:
     """Yield the files of a listing that `record_files` would leave pending, in its order, streamed.
 
