@@ -52,6 +52,8 @@ class InProcessSpark:
     Spark is called from a separate thread, so that a signal interrupts a wait, and not a call to the JVM.
     """
 
+    keeps_secrets = True  # they stay in this process
+
     def __init__(self, master: str, conf: Mapping[str, str] | None = None, py_files: Sequence[str] = ()) -> None:
         """Take the master, such as `local[2]` or `spark://host:7077`, further configuration, and modules for tasks."""
         self._master, self._conf, self._py_files = master, dict(conf or {}), py_files
@@ -77,11 +79,6 @@ class InProcessSpark:
     def _stop(self) -> None:
         if self._engine is not None:
             self._engine.stop()
-
-    @property
-    def keeps_secrets(self) -> bool:
-        """True, because secrets stay in this process."""
-        return True
 
     def submit(self, submission: Submission, *, name: str) -> None:
         """Run the job and return when it has ended.
