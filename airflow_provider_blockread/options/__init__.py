@@ -19,13 +19,14 @@ from airflow_provider_blockread.options.formats import (
     Members,
     WholeFile,
 )
-from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
 from airflow_provider_blockread.options.functions import (
     ArrowFunction,
     AsRead,
     DataFrameFunction,
     FrameFunction,
+    FunctionCode,
     FunctionOption,
+    FunctionText,
     Sql,
 )
 from airflow_provider_blockread.options.parsing.sizes import parse_size

@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Literal
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.options.checks import import_path, is_template, one_of
-from airflow_provider_blockread.options.function_text import FunctionCode, FunctionText
 from airflow_provider_blockread.options.parsing.query import problem_of
-from airflow_provider_blockread.options.values import Value
+from airflow_provider_blockread.options.values import PRIVATE, Value
 
 #: Columns that a reader adds on request: the file's path, the block's number, the record's byte offset.
 PLACE_COLUMNS = ("_file", "_block", "_offset")
 
 _RECORDS = re.compile(r"\brecords\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionCode:
+    """The text of a function as it stands in its file: with its indentation, but without decorators."""
+
+    text: str
+    file: str
+    line: int  # of the file where the text begins, from 1
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text, as hex."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionText(Value):
+    """A function that has no import path: its name, and the digest of its text, which identifies it.
+
+    The code is private to the process: neither the ledger nor a file of the work area holds it, and each process that
+    reads a window supplies it.
+    """
+
+    kind: ClassVar[str] = "function_text"
+    name: str
+    digest: str
+    code: FunctionCode | None = field(default=None, compare=False, repr=False, metadata=PRIVATE)
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True, kw_only=True)
