@@ -24,7 +24,7 @@ from airflow_provider_blockread.options import (
 )
 from airflow_provider_blockread.records.custom import Demands, make_object
 from airflow_provider_blockread.sinks.archive import ArchiveDirectory
-from airflow_provider_blockread.sinks.objects import CsvRows, JsonObjects
+from airflow_provider_blockread.sinks.json_csv import CsvRows, JsonObjects
 from airflow_provider_blockread.sinks.parquet import ParquetDirectory
 from airflow_provider_blockread.sinks.protocol import Access, RecordSink
 from airflow_provider_blockread.sinks.tables.format import TableFormat

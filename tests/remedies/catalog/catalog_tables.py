@@ -16,7 +16,7 @@ _LOG = "tests/sinks/test_log.py"
 _FULL = "tests/sinks/test_full_disk.py"
 _ALL_OR_NONE = "tests/sinks/test_log.py::test_all_windows_of_a_directory_are_logged_or_none"
 _FUNCTIONS = "what a function does with a value is tested of functions"
-_OBJECTS = "tests/sinks/test_objects.py"
+_JSON_CSV = "tests/sinks/test_json_csv.py"
 _COLUMNS = "tests/sinks/tables/test_table_columns.py"
 
 _MATCHING = "tests/sinks/tables/test_matching.py"
@@ -122,16 +122,16 @@ CATALOG: list[Entry] = [
     Remedy("sinks/log/entries.py", "which is outside of", f"{_LOG}::test_no_file_elsewhere_is_read"),
     Remedy("sinks/log/reading.py", "is not a Parquet file", f"{_LOG}::test_text_is_read_by_its_files"),
     Remedy("sinks/log/reading.py", "has no log", f"{_LOG}::test_a_directory_without_a_log_cannot_be_read_by_it"),
-    Remedy("sinks/objects.py", "replace NaN and infinity", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
+    Remedy("sinks/json_csv.py", "replace NaN and infinity", f"{_JSON_CSV}::test_a_value_that_json_does_not_hold"),
     Remedy(
         "sinks/conform.py", "hold microseconds", "tests/remedies/test_functions.py::test_a_function_that_is_corrected"
     ),
-    Explained("sinks/objects.py", "has no text for it", _FUNCTIONS),
-    Explained("sinks/objects.py", "JSON lines hold microseconds", _FUNCTIONS),
+    Explained("sinks/json_csv.py", "has no text for it", _FUNCTIONS),
+    Explained("sinks/json_csv.py", "JSON lines hold microseconds", _FUNCTIONS),
     Explained("sinks/partitions.py", "which cannot name a partition", _FUNCTIONS),
-    Remedy("sinks/conform.py", "holds a NUL", f"{_OBJECTS}::test_a_nul_in_a_text"),
-    Remedy("sinks/objects.py", "csv cannot hold", f"{_OBJECTS}::test_a_value_that_csv_does_not_hold"),
-    Remedy("sinks/objects.py", "is not a JSON type", f"{_OBJECTS}::test_a_value_that_json_does_not_hold"),
+    Remedy("sinks/conform.py", "holds a NUL", f"{_JSON_CSV}::test_a_nul_in_a_text"),
+    Remedy("sinks/json_csv.py", "csv cannot hold", f"{_JSON_CSV}::test_a_value_that_csv_does_not_hold"),
+    Remedy("sinks/json_csv.py", "is not a JSON type", f"{_JSON_CSV}::test_a_value_that_json_does_not_hold"),
     Explained("sinks/registry.py", "not installed here", "the tests' environment has every package"),
     Remedy("sinks/tables/table.py", "retry when they are done", f"{_DELTA}::test_a_table_that_stays_busy"),
     Remedy("sinks/tables/files.py", "does not hold it", f"{_COMMITS}::test_staged_files_are_lost"),

@@ -10,7 +10,7 @@ _PATHS = "tests/pipeline/functions/test_path_columns.py"
 _TRANSFORMS = "tests/sinks/test_transforms.py"
 _ARRANGED = "tests/sinks/test_arranged.py"
 _POSTGRES = "tests/sinks/tables/postgres/test_postgres_options.py"
-_OBJECTS = "tests/sinks/test_objects.py"
+_JSON_CSV = "tests/sinks/test_json_csv.py"
 _DELTA = "tests/sinks/tables/delta/test_delta_options.py"
 _ICEBERG = "tests/sinks/tables/test_iceberg_options.py"
 
@@ -18,7 +18,7 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy(
         "options/text_sinks.py",
         "occurs in numbers",
-        "tests/sinks/test_objects.py::test_a_delimiter_that_values_without_quotes_may_hold",
+        "tests/sinks/test_json_csv.py::test_a_delimiter_that_values_without_quotes_may_hold",
     ),
     Remedy(
         "options/source.py", "time_zone applies to", "tests/options/test_times.py::test_a_zone_that_is_none_is_refused"
@@ -117,7 +117,7 @@ OPTIONS_SIDE: list[Entry] = [
     Remedy(
         "options/text_sinks.py",
         "one ASCII character",
-        "tests/sinks/test_objects.py::test_a_delimiter_that_csv_cannot_have",
+        "tests/sinks/test_json_csv.py::test_a_delimiter_that_csv_cannot_have",
     ),
     Remedy("options/sinks.py", "needs log=True", "tests/sinks/test_log.py::test_columns_without_a_log"),
     Remedy(

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from airflow_provider_blockread.errors import FunctionError, OptionsError, RowError
 from airflow_provider_blockread.exchange.model import OutputFile
 from airflow_provider_blockread.options import CsvSink
+from airflow_provider_blockread.sinks.json_csv import CsvRows, JsonObjects
 from airflow_provider_blockread.sinks.names import AttemptName
-from airflow_provider_blockread.sinks.objects import CsvRows, JsonObjects
 from airflow_provider_blockread.storage import uris
 from tests.pipeline.make import Pipe, ReadHere
 from tests.sinks.kinds import KINDS, STORES, Bench, opened
