@@ -77,7 +77,7 @@ class FrameWriter:
 class FrameSource(ByteSource):
     """A zstd file with a seek table as exact reads of its decoded bytes, in any order."""
 
-    def __init__(self, file: BinaryIO, *, name: str = "") -> None:
+    def __init__(self, file: BinaryIO, *, name: str) -> None:
         """Wrap an open file.
 
         Raises:

@@ -180,9 +180,7 @@ class _ParquetFile(StagedFile):
     The first table to write decides its schema and how its columns are encoded.
     """
 
-    def __init__(
-        self, stores: Stores, uri: str, first: pa.Table, option: ColumnarSink, *, describes: bool = False
-    ) -> None:
+    def __init__(self, stores: Stores, uri: str, first: pa.Table, option: ColumnarSink, *, describes: bool) -> None:
         super().__init__(stores, uri)
         self.taken = 0
         self._describes = describes
