@@ -1,7 +1,4 @@
-"""Cutting files into blocks, without opening them, and packing blocks into groups.
-
-Groups are contiguous runs in manifest order, so that a proof needs no sort.
-"""
+"""Packing blocks into groups: contiguous runs in manifest order, so that a proof needs no sort."""
 
 from __future__ import annotations
 
@@ -11,38 +8,8 @@ from typing import NamedTuple
 
 from airflow_provider_blockread.blocks.model import Block, FileVersion
 from airflow_provider_blockread.blocks.sizing import AutoSize
+from airflow_provider_blockread.blocks.split import iter_ranges
 from airflow_provider_blockread.errors import OptionsError
-
-
-def iter_ranges(size: int, block_size: int, *, data_offset: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield half-open byte ranges that tile `[data_offset, size)`, cut at multiples of `block_size`.
-
-    The first range runs from `data_offset` to the next multiple. Nothing is yielded for an empty file, and never an
-    empty range. The arithmetic is that of Apex Malhar's AbstractFileSplitter, with half-open ends.
-
-    Args:
-        size: bytes in the file.
-        block_size: bytes in a full block, at least 1.
-        data_offset: the first byte that belongs to a record, at least 0.
-
-    Raises:
-        OptionsError: when an argument is out of range; raised at once, not while iterating.
-    """
-    if block_size < 1:
-        msg = f"block_size must be at least 1 byte, not {block_size}; 64 MiB suits most sources"
-        raise OptionsError(msg)
-    if size < 0 or data_offset < 0:
-        msg = f"size and data_offset must not be negative, but are {size} and {data_offset}"
-        raise OptionsError(msg)
-    return _cut(size, block_size, data_offset)
-
-
-def _cut(size: int, block_size: int, data_offset: int) -> Iterator[tuple[int, int]]:
-    start = data_offset
-    while start < size:
-        end = min((start // block_size + 1) * block_size, size)
-        yield start, end
-        start = end
 
 
 class FileRange(NamedTuple):

@@ -48,12 +48,12 @@ OPTIONS_SIDE: list[Entry] = [
         "blocks/group.py", "at least 1, but are", "Splitting refuses such numbers before, and nobody else makes limits."
     ),
     Remedy(
-        "blocks/group.py",
+        "blocks/split.py",
         "64 MiB suits most sources",
         f"{OPTIONS}::test_block_ranges_are_made_when_their_arguments_are_in_range",
     ),
     Remedy(
-        "blocks/group.py",
+        "blocks/split.py",
         "must not be negative",
         f"{OPTIONS}::test_block_ranges_are_made_when_their_arguments_are_in_range",
     ),
