@@ -31,8 +31,13 @@ from airflow_provider_blockread.cli.terminal.printing import (
 )
 from airflow_provider_blockread.ledger.feeds import require_feed
 from airflow_provider_blockread.ledger.model import Generation, Window, Withdrawal
-from airflow_provider_blockread.ledger.overview.runs import viewed_groups
-from airflow_provider_blockread.ledger.overview.windows import OPEN_STATES, OVER_STATES, WindowRow, list_windows
+from airflow_provider_blockread.ledger.overview.windows import (
+    OPEN_STATES,
+    OVER_STATES,
+    WindowRow,
+    list_windows,
+    viewed_groups,
+)
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.exclusions import list_exclusions
 from airflow_provider_blockread.ledger.windows.generations import FINISHED, as_read_by, start_generation

@@ -1,4 +1,4 @@
-"""The windows of one Airflow run, and the group that one of its tasks reads."""
+"""The windows of one Airflow run, and when a feed was last published."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from datetime import datetime
 
 from sqlalchemy import select
 
-from airflow_provider_blockread.ledger.model import Group
 from airflow_provider_blockread.ledger.overview.windows import WindowRow, window_rows
 from airflow_provider_blockread.ledger.schema.rows import WINDOWS
 from airflow_provider_blockread.ledger.schema.tables import feeds, generations, windows
 from airflow_provider_blockread.ledger.store import Ledger
-from airflow_provider_blockread.ledger.windows.generations import list_groups
 
 
 def windows_of_run(ledger: Ledger, run: str) -> list[WindowRow]:
@@ -22,11 +20,6 @@ def windows_of_run(ledger: Ledger, run: str) -> list[WindowRow]:
     with ledger.reading() as connection:
         rows = connection.execute(query.order_by(feeds.c.name, windows.c.sequence)).all()
         return window_rows(connection, rows, ledger.now())
-
-
-def viewed_groups(ledger: Ledger, row: WindowRow) -> list[Group]:
-    """Return the groups of the viewed generation of a window, in order; empty before it is planned."""
-    return [] if row.viewed is None else list_groups(ledger, row.window.id, row.viewed.number)
 
 
 def last_published(ledger: Ledger, feed: int) -> datetime | None:

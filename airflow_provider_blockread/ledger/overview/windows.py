@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Select, and_, case, exists, func, or_, select, tuple_
 
 from airflow_provider_blockread.ledger.feeds import batched
-from airflow_provider_blockread.ledger.model import Generation, Window
+from airflow_provider_blockread.ledger.model import Generation, Group, Window
 from airflow_provider_blockread.ledger.overview.unfinished import unfinished_in, urgent_windows
 from airflow_provider_blockread.ledger.schema.columns import UNFINISHED_STATES
 from airflow_provider_blockread.ledger.schema.rows import WINDOWS, generation_from, window_from
 from airflow_provider_blockread.ledger.schema.tables import exclusions, feeds, generations, groups, windows
 from airflow_provider_blockread.ledger.store import Ledger
+from airflow_provider_blockread.ledger.windows.generations import list_groups
 from airflow_provider_blockread.ledger.windows.progress import Progress, newest_generations, progress_of
 from airflow_provider_blockread.options import nanoseconds
 
@@ -160,6 +161,11 @@ def viewing(ledger: Ledger, row: WindowRow, generation: Generation) -> WindowRow
     """Return the window with another of its generations as the viewed one."""
     with ledger.reading() as connection:
         return _viewing(connection, [replace(row, viewed=generation)])[0]
+
+
+def viewed_groups(ledger: Ledger, row: WindowRow) -> list[Group]:
+    """Return the groups of the viewed generation of a window, in order; empty before it is planned."""
+    return [] if row.viewed is None else list_groups(ledger, row.window.id, row.viewed.number)
 
 
 def open_windows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from airflow_provider_blockread.ledger.overview.runs import viewed_groups
+from airflow_provider_blockread.ledger.overview.windows import viewed_groups
 from airflow_provider_blockread.pages.display.proofs import MOVING
 from airflow_provider_blockread.pages.tabs.cards import window_card
 from airflow_provider_blockread.pages.tabs.run_windows import airflow_ids, may_plan, run_windows

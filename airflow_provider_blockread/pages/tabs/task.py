@@ -7,7 +7,7 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from airflow_provider_blockread.ledger.model import Group
-from airflow_provider_blockread.ledger.overview.runs import viewed_groups
+from airflow_provider_blockread.ledger.overview.windows import viewed_groups
 from airflow_provider_blockread.pages.display.proofs import MOVING
 from airflow_provider_blockread.pages.site import TaskId, task_of
 from airflow_provider_blockread.pages.tabs.cards import group_card, window_card

@@ -12,9 +12,8 @@ from airflow_provider_blockread.blocks import FileVersion
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.overview.feed_options import newest_sources
 from airflow_provider_blockread.ledger.overview.files import FileLife, file_life, file_versions
-from airflow_provider_blockread.ledger.overview.runs import viewed_groups
 from airflow_provider_blockread.ledger.overview.window import quarantine_files
-from airflow_provider_blockread.ledger.overview.windows import WindowRow
+from airflow_provider_blockread.ledger.overview.windows import WindowRow, viewed_groups
 from airflow_provider_blockread.options import Bounds, FileSource, GenerationOptions
 from airflow_provider_blockread.options.parsing.sizes import plural
 from airflow_provider_blockread.options.values import from_json

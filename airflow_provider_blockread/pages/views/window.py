@@ -11,7 +11,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from airflow_provider_blockread.errors import BlockReadError, printable
-from airflow_provider_blockread.ledger.overview.runs import viewed_groups
 from airflow_provider_blockread.ledger.overview.window import (
     NamedFile,
     file_pieces,
@@ -20,7 +19,7 @@ from airflow_provider_blockread.ledger.overview.window import (
     window_detail,
     window_files,
 )
-from airflow_provider_blockread.ledger.overview.windows import WindowRow, viewing, window_row
+from airflow_provider_blockread.ledger.overview.windows import WindowRow, viewed_groups, viewing, window_row
 from airflow_provider_blockread.ledger.upkeep.withdrawing import find_withdrawal
 from airflow_provider_blockread.ledger.windows.generations import list_generations
 from airflow_provider_blockread.options.parsing.sizes import format_bytes, plural
