@@ -108,24 +108,24 @@ def show(window: str, feed: str | None, state: str | None, *, as_json: bool) -> 
     if summary.generation is not None:
         options = summary.generation.as_options()
         facts |= {"output": options.sink.place, "inferred_schema": inferred_schema(env, found, options)}
-    groups = viewed_groups(env.ledger, summary)
+    now = env.ledger.now()
+    groups = [(group, group_progress(group, now)) for group in viewed_groups(env.ledger, summary)]
     rows: list[dict[str, object]] = [
         {
             "group": describe_group(group.planned),
-            "state": str(group_progress(group, env.ledger.now())),
+            "state": str(progress),
             "epoch": group.epoch,
             "blocks": group.planned.blocks,
             "records": group.records if group.state == "done" else None,
             "owner": group.owner,
             "error": group.error,
         }
-        for group in groups
+        for group, progress in groups
     ]
     read_in_parts = list_parts(env.ledger, found.id)
     excluded = _excluded(env, summary)
     if as_json:
-        states = (group_progress(group, env.ledger.now()).to_json() for group in groups)
-        listed = [row | state for row, state in zip(rows, states, strict=True)]
+        listed = [row | progress.to_json() for row, (_, progress) in zip(rows, groups, strict=True)]
         parts = [part._asdict() for part in read_in_parts]
         print_json(facts | {"group_list": listed, "parts": parts, "excluded_files": excluded})
         return
