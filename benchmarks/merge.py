@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from airflow_provider_blockread.options import ArchiveSink, merging
 from airflow_provider_blockread.sinks.archive import read_index
@@ -30,7 +30,9 @@ def run(lab: Lab) -> Iterator[Row]:
         yield from _merge(lab, spark, lab.size // 300_000, range(250_000, 350_000), "none")
 
 
-def _merge(lab: Lab, spark: SparkSession, count: int, sizes: range, compression: str) -> Iterator[Row]:
+def _merge(
+    lab: Lab, spark: SparkSession, count: int, sizes: range, compression: Literal["none", "zstd"]
+) -> Iterator[Row]:
     folder = lab.folder("merge")
     source, theirs = folder / "source", folder / "theirs"
     total = write_small_files(source, count, sizes)

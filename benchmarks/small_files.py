@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from airflow_provider_blockread.options import WholeFile
 from benchmarks.harness.data import write_small_files
 from benchmarks.harness.lab import Lab, Windows, require_same
-from benchmarks.harness.measure import Contender, Row, Times, alternate, beside_others
+from benchmarks.harness.measure import Contender, Row, Timed, Times, alternate, beside_others
 from benchmarks.harness.peers import floor, peers
 
 _WINDOW = {"Spark": 10}
@@ -43,7 +43,7 @@ def run(lab: Lab) -> Iterator[Row]:
             ours.run()
             reads.seconds.append(ours.seconds["read"])
 
-        sides = {name: contender(name) for name in theirs}
+        sides: dict[str, Timed] = {name: contender(name) for name in theirs}
         sides |= {"blockread": Contender(prepare=ours.prepare, run=window), **others}
         times = dict(zip(sides, alternate(list(sides.values()), lab.rounds), strict=True))
     require_same(theirs["Spark"], ours.output)

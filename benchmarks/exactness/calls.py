@@ -80,7 +80,7 @@ class Csv:
         return f"FROM read_csv($path, {head}, {options}, strict_mode = false, {how})"
 
     def _pandas(self) -> dict[str, object]:
-        wanted = {
+        wanted: dict[str, object] = {
             "dtype": str,
             "header": 0 if self.header else None,
             "names": None if self.header else list(self.columns),

@@ -18,7 +18,7 @@ import dask
 import dask.bag as db
 import dask.dataframe as dd
 import duckdb
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa
 from pyarrow import csv
 from pyarrow import json as pa_json

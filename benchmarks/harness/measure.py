@@ -42,11 +42,13 @@ class Row:
 class Timed(Protocol):
     """One side of a comparison."""
 
-    def prepare(self) -> None:
-        """Do what is not timed, before each run."""
+    @property
+    def prepare(self) -> Callable[[], object]:
+        """Does what is not timed, before each run."""
 
-    def run(self) -> None:
-        """Do what is timed."""
+    @property
+    def run(self) -> Callable[[], object]:
+        """Does what is timed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ _PIECE = 2**20
 _DONE = "done"
 
 #: Does a work once; it was made with the work's name, the source and an empty folder.
-Side = Callable[[], None]
+Side = Callable[[], object]
 
 
 def duckdb_copy(work: str, source: Path, target: Path) -> Side:
@@ -47,7 +47,7 @@ def duckdb_copy(work: str, source: Path, target: Path) -> Side:
     connection.execute(f"SET threads = {_THREADS}; SET TimeZone = 'UTC'; SET temp_directory = '{target}'")
     query = queries[work.removeprefix("quoted_")]
     copy = f"COPY ({query}) TO '{target}/all.parquet' (FORMAT parquet, COMPRESSION snappy)"
-    return lambda: connection.execute(copy) and None
+    return lambda: connection.execute(copy)
 
 
 def polars_sink(work: str, source: Path, target: Path) -> Side:
@@ -74,7 +74,7 @@ def read_alone(_: str, source: Path, __: Path) -> Side:
         share = -(-source.stat().st_size // _THREADS)
         tasks = [(files, number * share, (number + 1) * share) for number in range(_THREADS)]
     pool = get_context("fork").Pool(_THREADS)
-    return lambda: pool.starmap(_read_files, tasks, chunksize=1) and None
+    return lambda: pool.starmap(_read_files, tasks, chunksize=1)
 
 
 def _read_files(files: Sequence[Path], start: int, end: int) -> int:
@@ -108,7 +108,7 @@ def parquet_alone(_: str, source: Path, target: Path) -> Side:
         )
 
     pool = ThreadPoolExecutor(_THREADS)
-    return lambda: list(pool.map(write, range(_THREADS))) and None
+    return lambda: list(pool.map(write, range(_THREADS)))
 
 
 SIDES: Mapping[str, Callable[[str, Path, Path], Side]] = {
@@ -141,7 +141,7 @@ class Peer:
         asked, answers = _pipes(self.process)
         print(file=asked, flush=True)
         if (answer := answers.readline().strip()) != _DONE:
-            msg = f"{self.process.args} said {answer!r} and ended with code {self.process.wait()}"
+            msg = f"{self.process.args!r} said {answer!r} and ended with code {self.process.wait()}"
             raise RuntimeError(msg)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.harness.lab import Lab, Windows, require_same
-from benchmarks.harness.measure import Contender, Row, alternate, beside_others
+from benchmarks.harness.measure import Contender, Row, Timed, alternate, beside_others
 from benchmarks.harness.once import WORKS
 from benchmarks.harness.peers import floor, peers
 
@@ -24,7 +24,7 @@ def compare(lab: Lab, spark: SparkSession, name: str, source: Path, what: str) -
         run=lambda: work.theirs(spark, str(source)).write.parquet(str(theirs)),
     )
     with peers(("DuckDB", "polars"), name, source, folder) as others:
-        sides = {"Spark": rival, "blockread": ours, **others}
+        sides: dict[str, Timed] = {"Spark": rival, "blockread": ours, **others}
         times = dict(zip(sides, alternate(list(sides.values()), lab.rounds), strict=True))
     for other in ("DuckDB", "polars", theirs.name):
         require_same(folder / other, ours.output, work.compared)

@@ -14,7 +14,7 @@ from airflow_provider_blockread.blocks import BlockGroup, FileVersion
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, batched
 from airflow_provider_blockread.ledger.files.discovery import record_files
 from airflow_provider_blockread.ledger.model import GroupOutcome, GroupRef, NewWindow, Window
-from airflow_provider_blockread.ledger.schema.tables import metadata
+from airflow_provider_blockread.ledger.schema.columns import metadata
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.ledger.upkeep.retention import (
     Bound,
@@ -138,15 +138,19 @@ def _planning(place: _Vacuumed, database: str, files: int) -> Iterator[Row]:
     """Yield the cost of a plan in addition to its listing, with new files at its end and spread over it."""
     record_files(place.ledger, _FEED, listing(0, files))
     step = files // _NEW
-    for name, shown in (
-        ("at the end", lambda: listing(0, files + _NEW)),
-        ("all over", lambda: _with_more(listing(0, files + _NEW), step)),
-    ):
-        only, found = _timed(lambda shown=shown: sum(1 for _ in shown()))
-        del found
-        seconds, taken = _timed(lambda shown=shown, name=name: _discover_and_plan(place.ledger, shown(), name).files)
-        if taken != _NEW:
-            msg = f"{taken} files were planned instead of {_NEW}"
+    listings: dict[str, Callable[[], Iterator[FileVersion]]] = {
+        "at the end": lambda: listing(0, files + _NEW),
+        "all over": lambda: _with_more(listing(0, files + _NEW), step),
+    }
+    for name, shown in listings.items():
+        started = time.perf_counter()
+        for _ in shown():
+            pass
+        listed = time.perf_counter()
+        window = _discover_and_plan(place.ledger, shown(), name)
+        only, seconds = listed - started, time.perf_counter() - listed
+        if window.files != _NEW:
+            msg = f"{window.files} files were planned instead of {_NEW}"
             raise ValueError(msg)
         more = seconds - only
         yield Row(
@@ -184,12 +188,6 @@ def _with_more(shown: Iterator[FileVersion], step: int) -> Iterator[FileVersion]
         yield version
         if n % step == 0 and n // step < _NEW:
             yield FileVersion(path=f"{version.path}.late", size=1, mtime_ns=version.mtime_ns)
-
-
-def _timed(work: Callable[[], int]) -> tuple[float, int]:
-    started = time.perf_counter()
-    result = work()
-    return time.perf_counter() - started, result
 
 
 def _discover_and_plan(ledger: Ledger, shown: Iterator[FileVersion], key: str, *, complete: bool = True) -> Window:

@@ -102,7 +102,7 @@ def _arrive(store: Store, root: str) -> int:
         asked = {"Bucket": root.removeprefix("s3://")} | ({"ContinuationToken": cursor} if cursor else {})
         address = client.generate_presigned_url("list_objects_v2", Params=asked)
         with urllib.request.urlopen(address) as answer:  # noqa: S310 - the server started here
-            page = answer.read()
+            page: bytes = answer.read()
         keys += page.count(b"<Key>")
         following = _TOKEN.search(page)
         if following is None:

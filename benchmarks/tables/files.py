@@ -208,9 +208,16 @@ class _Many:
 
     def commit(self) -> None:
         """Publish the newest generation."""
-        newest, known = max(self._files), {"ledger": "benchmark", "feed": "f", "window": self._window}
+        newest = max(self._files)
         number = Marker.number_of(newest, Change.PUBLISH)
-        marker = Marker(**known, number=number, at=datetime.now(UTC), is_recorded=lambda *_: True)
+        marker = Marker(
+            ledger="benchmark",
+            feed="f",
+            window=self._window,
+            number=number,
+            at=datetime.now(UTC),
+            is_recorded=lambda *_: True,
+        )
         before = {number: files for number, files in self._files.items() if number < newest}
         earlier = Earlier(before, max(before, default=None))
         self._sink.apply(self._sink.steps(self._files[newest], earlier), marker, lambda: None)

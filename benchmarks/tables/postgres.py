@@ -95,7 +95,13 @@ class _Commit:
             self._outputs += [sink.placed(file) for file in writer.close()]
 
     def run(self) -> None:
-        known = {"ledger": "benchmark", "feed": "f", "window": self._window}
-        marker = Marker(**known, number=3, at=datetime.now(UTC), is_recorded=lambda *_: True)
+        marker = Marker(
+            ledger="benchmark",
+            feed="f",
+            window=self._window,
+            number=3,
+            at=datetime.now(UTC),
+            is_recorded=lambda *_: True,
+        )
         sink = make_sink(Stores(), self._option)  # as a commit begins: without a connection
         sink.apply(sink.steps(self._outputs, Earlier()), marker, lambda: None)
