@@ -88,6 +88,7 @@ class BlockReadTaskGroup(TaskGroup):
                 policies=policies,
                 group=self.group_id,
                 files=files,
+                do_xcom_push=True,  # also where `default_args` say False: reads are mapped over what it returns
                 **_given({"feed": feed, "window": window}),
                 **shared,
             )

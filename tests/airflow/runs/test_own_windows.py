@@ -219,7 +219,13 @@ def test_a_sensor_names_a_pipeline_of_its_dag(
 
 def test_a_group_takes_what_it_is_not_given_from_default_args(dag_id: str, landing: Path, tmp_path: Path) -> None:
     """As single operators do, so that a sensor and a pipeline use one ledger; but a read always waits for its plan."""
-    given = {"ledger_conn_id": "shared", "deferrable": True, "feed": "ours", "trigger_rule": "all_done"}
+    given = {
+        "ledger_conn_id": "shared",
+        "deferrable": True,
+        "feed": "ours",
+        "trigger_rule": "all_done",
+        "do_xcom_push": False,
+    }
     options: dict[str, Any] = {"source": FileSource(str(landing)), "sink": ParquetSink(str(tmp_path / "lake"))}
     with DAG(dag_id, default_args=given) as dag:
         BlockReadTaskGroup("logs", **options, record_format=Csv(schema="a long"))
@@ -229,6 +235,7 @@ def test_a_group_takes_what_it_is_not_given_from_default_args(dag_id: str, landi
         "logs.commit": "shared",
     }
     assert dag.get_task("logs.plan").feed == "ours"
+    assert dag.get_task("logs.plan").do_xcom_push, "reads are mapped over what it returns"
     rules = [dag.get_task(f"logs.{name}").trigger_rule.value for name in ("plan", "scan", "read", "commit")]
     assert rules == ["all_done", "all_success", "all_success", "none_failed_min_one_success"]
     assert dag.get_task("logs.read").unmap({"group": 0}).deferrable is True
