@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.base import StepOperator, owner_of, require_choice, require_valid
 from airflow_provider_blockread.options import parse_age
+from airflow_provider_blockread.options.checks import true_or_false
 from airflow_provider_blockread.options.upkeep import CLEANING_ACTIONS
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class CleanSourceOperator(StepOperator):
         super().__init__(**kwargs)
         require_choice(self.task_id, "action", action, CLEANING_ACTIONS)
         require_valid(self.task_id, "grace", grace, parse_age)
+        true_or_false(self.task_id, "dry_run", dry_run)
         self.feed = feed
         self.action = action
         self.archive = archive

@@ -13,6 +13,7 @@ from airflow.sdk.configuration import conf
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError, from_fields, printable
 from airflow_provider_blockread.operators.base import SparkOperator
+from airflow_provider_blockread.options.checks import true_or_false
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -33,6 +34,8 @@ class DeferrableOperator(SparkOperator):
 
     def __init__(self, *, deferrable: bool | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - the base class's
         super().__init__(**kwargs)
+        if deferrable is not None:
+            true_or_false(self.task_id, "deferrable", deferrable)
         self.deferrable = deferrable
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.base import StepOperator, require_valid
 from airflow_provider_blockread.options import parse_age
+from airflow_provider_blockread.options.checks import true_or_false
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -44,6 +45,8 @@ class PruneLedgerOperator(StepOperator):
         super().__init__(**kwargs)
         require_valid(self.task_id, "older_than", older_than, parse_age)
         require_valid(self.task_id, "keep", keep, _number)
+        true_or_false(self.task_id, "keep_manifests", keep_manifests)
+        true_or_false(self.task_id, "dry_run", dry_run)
         self.older_than = older_than
         self.keep = keep
         self.feed = feed

@@ -94,6 +94,20 @@ def zero_or_above(kind: str, name: str, value: object) -> None:
         raise OptionsError(msg)
 
 
+def true_or_false(task: str, name: str, value: object) -> None:
+    """Refuse anything but a truth value: a template is a text, and any text is true.
+
+    Raises:
+        OptionsError: with the option's name.
+    """
+    if not isinstance(value, bool):
+        msg = (
+            f"{task}: {name} must be True or False where the DAG is parsed, not {value!r}; to decide when it runs,"
+            " branch between two tasks"
+        )
+        raise OptionsError(msg)
+
+
 def line_ends(kind: str, name: str, *uris: str) -> None:
     """Refuse URIs that end with a line end: they would name another place, where nothing is found.
 

@@ -23,7 +23,7 @@ from airflow_provider_blockread.operators.run_identity import (
     window_key,
 )
 from airflow_provider_blockread.options import FileSource, Selection, parse_duration, parse_size
-from airflow_provider_blockread.options.checks import above_zero
+from airflow_provider_blockread.options.checks import above_zero, true_or_false
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -85,6 +85,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
             msg = f"{self.task_id}: give group (the pipeline's group_id in this DAG) or feed"
             raise OptionsError(msg)
         above_zero(self.task_id, "min_files", min_files)
+        true_or_false(self.task_id, "deferrable", deferrable)
         require_kind(self.task_id, "source", source)
         require_kind(self.task_id, "selection", selection)
         if min_bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from airflow_provider_blockread.ledger.noop import noop_ledger
 from airflow_provider_blockread.observer import LogObserver
 from airflow_provider_blockread.operators.clean_source import CleanSourceOperator
 from airflow_provider_blockread.operators.commit_window import CommitWindowOperator
+from airflow_provider_blockread.operators.prune_ledger import PruneLedgerOperator
 from airflow_provider_blockread.operators.read_blocks import ReadBlocksOperator
 from airflow_provider_blockread.operators.scan_blocks import ScanBlocksOperator
 from airflow_provider_blockread.operators.split_files import SplitFilesOperator
@@ -142,6 +144,24 @@ def test_a_template_that_cannot_be_rendered(dag_id: str, options: dict[str, Any]
     task.source = FileSource("/in", pattern="{{ params.prefix }}")
     task.render_template_fields({"params": {"prefix": "a*"}})
     assert task.source == FileSource("/in", pattern="a*")
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (partial(CleanSourceOperator, feed="f", action="delete"), "dry_run"),
+        (PruneLedgerOperator, "dry_run"),
+        (PruneLedgerOperator, "keep_manifests"),
+        (partial(ScanBlocksOperator, window={}), "deferrable"),
+        (partial(NewFilesSensor, source=FileSource("/in"), feed="f"), "deferrable"),
+    ],
+)
+def test_what_is_true_or_false_is_no_template(make: Callable[..., Any], name: str) -> None:
+    """A text is true, whatever it is rendered to: a task would only ever say what it would do."""
+    with pytest.raises(OptionsError, match=rf"upkeep: {name} must be True or False .*, not '{{{{ params.x }}}}'; to"):
+        make(task_id="upkeep", **{name: "{{ params.x }}"})
+    with DAG("branched"):
+        assert [make(task_id=f"upkeep_{value}", **{name: value}).task_id for value in (True, False)]
 
 
 @pytest.mark.parametrize("lacking", ["source", "sink", "cleaning"])

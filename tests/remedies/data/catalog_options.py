@@ -43,6 +43,11 @@ OPTIONS_SIDE: list[Entry] = [
         "which the ledger cannot store",
         "tests/options/test_types.py::test_arguments_of_a_class_of_ones_own_are_json",
     ),
+    Remedy(
+        "options/checks.py",
+        "where the DAG is parsed",
+        "tests/airflow/test_task_remedies.py::test_what_is_true_or_false_is_no_template",
+    ),
     Remedy("options/values.py", "must be {}, not", f"{_PATHS}::test_an_option_that_is_no_list"),
     Explained(
         "blocks/group.py", "at least 1, but are", "Splitting refuses such numbers before, and nobody else makes limits."
