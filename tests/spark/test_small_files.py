@@ -248,7 +248,7 @@ def test_files_share_a_run_up_to_its_size_and_between_large_ones(tmp_path: Path)
     """A file that is large, split or compressed has a run of its own, and a run has at most a MiB."""
     blocks = planned(tmp_path, [b"a\n" * 75_000] * 8 + [b"a\n" * 150_000, b"a\n"])
     split = [blocks[-1]._replace(number=99, end=1), blocks[-1]._replace(number=100, start=1)]
-    packed = blocks[-1]._replace(version=blocks[-1].version._replace(path=f"file://{tmp_path}/a.gz"))
+    packed = blocks[-1]._replace(file=99, version=blocks[-1].version._replace(path=f"file://{tmp_path}/a.gz"))
     options = spec_of(CASES["lines"], tmp_path, Policies(), inside=True).options
     reader = SmallFiles(Stores(), options, make_format(Lines()))
 

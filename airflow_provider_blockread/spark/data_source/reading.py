@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import groupby
 
 import pyarrow as pa
 
 from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks.model import by_file
 from airflow_provider_blockread.errors import RecordError
 from airflow_provider_blockread.records.model import BadRecord, Chunk
 from airflow_provider_blockread.records.registry import make_format
@@ -31,12 +31,12 @@ def read_batches(
     keep_freed_memory()
     fmt = make_format(columns.option)
     fails = options.policies.on_bad_record == "fail"
-    for version, members in groupby(blocks, key=lambda block: block.version):
-        with open_version(stores, version, fmt, options) as (source, bound):
+    for of_file in by_file(blocks):
+        with open_version(stores, of_file[0].version, fmt, options) as (source, bound):
             file = OpenFile(source=source, fmt=bound, decoder=columns.decoder(bound))
             handle = partial(_fail, file) if fails else lambda *_: None
             reader = BlockReader(policies=options.policies, handle_bad=handle)
-            for block in members:
+            for block in of_file:
                 rows = reader.rows(file, block, states.get(block.number, fmt.initial_state))
                 yield from map(columns.batch, rows)
 

@@ -12,11 +12,12 @@ import io
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import groupby, islice, pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
 from airflow_provider_blockread.blocks import Block
+from airflow_provider_blockread.blocks.model import by_file
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.options import CustomFormat, GenerationOptions
 from airflow_provider_blockread.records.format import BaseFormat, RecordFormat, codec_of
@@ -76,8 +77,7 @@ class SmallFiles:
     def runs(self, blocks: Iterable[Block], states: Mapping[int, int]) -> Iterator[list[Block]]:
         """Yield the blocks in order, in lists: the blocks of a run of small files, or those of one file."""
         run, room = list[Block](), self._run_bytes
-        for _, members in groupby(blocks, key=lambda block: block.version):
-            of_file = list(members)
+        for of_file in by_file(blocks):
             size = of_file[0].version.size + 1  # an end may be added to its last record
             small = len(of_file) == 1 and self._is_small(of_file[0], states)
             if run and (not small or size > room or len(run) == _MOST_FILES):
