@@ -45,6 +45,13 @@ async def afind_connection(conn_id: str) -> Connection | None:
         return None
 
 
+def hint_for_triggers() -> str:
+    """Return what else to say about a connection that a trigger has not found; nothing where there are no teams."""
+    if not conf.getboolean("core", "multi_team", fallback=False):
+        return ""
+    return "; Airflow's triggerer finds no connection of a team: use one without a team, or deferrable=False"
+
+
 def _require_absent(conn_id: str) -> None:
     """Ask again, in ways that tell a missing connection from a failed request.
 

@@ -20,7 +20,7 @@ from airflow.sdk.configuration import conf
 from airflow.sdk.log import mask_secret
 
 from airflow_provider_blockread.errors import BlockReadError, OptionsError
-from airflow_provider_blockread.hooks.connections import afind_connection, find_connection
+from airflow_provider_blockread.hooks.connections import afind_connection, find_connection, hint_for_triggers
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
@@ -77,7 +77,8 @@ class LedgerHook(BaseHook):
         """
         connection = None
         if not self._forgets:
-            connection = self._checked(await afind_connection(self.ledger_conn_id or self.default_conn_name))
+            found = await afind_connection(self.ledger_conn_id or self.default_conn_name)
+            connection = self._checked(found, hint_for_triggers())
         # Secrets are masked by a call to the supervisor, which blocks.
         return await asyncio.to_thread(self._place, connection)
 
@@ -89,6 +90,18 @@ class LedgerHook(BaseHook):
         if url or self._forgets:
             return {"noop": str(Path(airflow_home()) / "blockread_noop"), "run": self.run}
         return {"embedded": airflow_home()}
+
+    def conn_id_in_use(self) -> str | None:
+        """Return the connection that a task uses, for its trigger, or None for the embedded ledger.
+
+        A trigger that does not find the task's connection must not wait with another ledger.
+
+        Raises:
+            TransientError: when Airflow could not look the connection up.
+        """
+        if self.ledger_conn_id is None and find_connection(self.default_conn_name):
+            return self.default_conn_name
+        return self.ledger_conn_id
 
     def test_connection(self) -> tuple[bool, str]:
         """Return whether the ledger can be used, and a message for the connection form."""
@@ -102,7 +115,7 @@ class LedgerHook(BaseHook):
     def _forgets(self) -> bool:
         return self.ledger_conn_id == "noop"
 
-    def _checked(self, found: Connection | None) -> Connection | None:
+    def _checked(self, found: Connection | None, hint: str = "") -> Connection | None:
         """Return the connection that was found, or None if none was named.
 
         Raises:
@@ -110,7 +123,7 @@ class LedgerHook(BaseHook):
         """
         if found is None and self.ledger_conn_id is not None:
             conn_id = self.ledger_conn_id
-            msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another"
+            msg = f"ledger: there is no connection {conn_id!r}; create one of type blockread, or name another{hint}"
             raise OptionsError(msg)
         return found
 

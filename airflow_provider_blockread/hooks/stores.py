@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airflow_provider_blockread.errors import OptionsError
-from airflow_provider_blockread.hooks.connections import afind_connection, find_connection
+from airflow_provider_blockread.hooks.connections import afind_connection, find_connection, hint_for_triggers
 from airflow_provider_blockread.hooks.store_options import MAKERS
 from airflow_provider_blockread.options import FileList, FileSource, Sink
 from airflow_provider_blockread.storage import uris
@@ -85,7 +85,7 @@ async def aconnection(conn_id: str) -> Connection:
         OptionsError: when it does not exist.
         TransientError: when Airflow could not look the connection up.
     """
-    return _required(conn_id, await afind_connection(conn_id))
+    return _required(conn_id, await afind_connection(conn_id), hint_for_triggers())
 
 
 def _connections_of(source: FileSource) -> list[tuple[str, str | None]]:
@@ -149,8 +149,8 @@ def connection_of(conn_id: str) -> Connection:
     return _required(conn_id, find_connection(conn_id))
 
 
-def _required(conn_id: str, found: Connection | None) -> Connection:
+def _required(conn_id: str, found: Connection | None, hint: str = "") -> Connection:
     if found is None:
-        msg = f"store: there is no connection {conn_id!r}; create it, or leave conn_id out for ambient identity"
+        msg = f"store: there is no connection {conn_id!r}; create it, or leave conn_id out for ambient identity{hint}"
         raise OptionsError(msg)
     return found

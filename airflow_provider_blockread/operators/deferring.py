@@ -87,7 +87,7 @@ class DeferrableOperator(SparkOperator):
             spark=self.spark.to_json(),
             source=None if self.source is None else self.source.to_json(),
             sink=None if self.sink is None else self.sink.to_json(),
-            ledger_conn_id=self.ledger_conn_id,
+            ledger_conn_id=self._ledger_in_use(),
             run=self._run,
         )
         self.defer(trigger=trigger, method_name="resume", timeout=self._time_left(context))
@@ -100,10 +100,15 @@ class DeferrableOperator(SparkOperator):
         trigger = ApplicationTrigger(
             waiting=waiting.to_json(),
             spark=self.spark.without_secrets().to_json(),
-            ledger_conn_id=self.ledger_conn_id,
+            ledger_conn_id=self._ledger_in_use(),
             run=self._run,
         )
         self.defer(trigger=trigger, method_name="resume", timeout=self._time_left(context))
+
+    def _ledger_in_use(self) -> str | None:
+        from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
+
+        return LedgerHook(self.ledger_conn_id).conn_id_in_use()
 
     def _time_left(self, context: Context) -> timedelta | None:
         started = context["ti"].start_date

@@ -116,6 +116,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         return self._wait_in_triggerer(context) if first is None else first
 
     def _wait_in_triggerer(self, context: Context) -> Never:
+        from airflow_provider_blockread.hooks.ledger import LedgerHook  # noqa: PLC0415 - not at every DAG parse
         from airflow_provider_blockread.triggers.new_files import NewFilesTrigger  # noqa: PLC0415 - where it is needed
 
         longest = self.max_wait.total_seconds() if self.max_wait else self.timeout
@@ -124,7 +125,7 @@ class NewFilesSensor(OptionTemplates, BaseSensorOperator):
         self.defer(
             trigger=NewFilesTrigger(
                 query=self.query(context).to_json(),
-                ledger_conn_id=self.ledger_conn_id,
+                ledger_conn_id=LedgerHook(self.ledger_conn_id).conn_id_in_use(),
                 run=str(run_identity(context)),
                 poke_interval=self.poke_interval,
                 backoff={"longest": longest, "until": ends.timestamp()} if self.exponential_backoff else None,

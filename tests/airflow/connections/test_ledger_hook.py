@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from airflow.sdk._shared.secrets_masker import redact
 
 from airflow_provider_blockread.errors import LedgerSchemaError, OptionsError
 from airflow_provider_blockread.hooks.ledger import LedgerHook, connection_url, refuse_remote_executors
+from airflow_provider_blockread.hooks.stores import aconnection
 from tests.ledgers import open_ledger
 
 pytestmark = pytest.mark.airflow
@@ -72,6 +74,22 @@ def test_a_missing_connection_is_named() -> None:
     """A connection that is asked for by name must exist."""
     with pytest.raises(OptionsError, match="there is no connection 'nowhere'; create one of type blockread"):
         LedgerHook("nowhere").get_conn()
+
+
+def test_a_trigger_is_given_the_connection_that_its_task_uses(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """One that it does not find there, as that of a team, must not send it to the embedded ledger."""
+    assert LedgerHook().conn_id_in_use() is None
+    assert LedgerHook("mine").conn_id_in_use() == "mine"
+    with monkeypatch.context() as changed:
+        connect(changed, "blockread_default", extra={"url": f"sqlite:///{tmp_path}/other.db"})
+        in_use = LedgerHook().conn_id_in_use()
+
+    monkeypatch.setenv("AIRFLOW__CORE__MULTI_TEAM", "True")
+    for look_up in (LedgerHook(in_use).alocate, lambda: aconnection("lake")):
+        with pytest.raises(
+            OptionsError, match=r"no connection '(blockread_default|lake)'; .*; Airflow's triggerer finds"
+        ):
+            asyncio.run(look_up())
 
 
 @pytest.mark.parametrize("executor", ["LocalExecutor", "airflow.executors.local_executor.LocalExecutor"])
