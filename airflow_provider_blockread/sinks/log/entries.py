@@ -55,8 +55,7 @@ class PublishedLog:
         """
         newest = {uris.name_of(uri).rpartition("-")[0]: uri for uri in self._entries()}  # a window's newest comes last
         texts = self._texts(list(newest.values()))
-        paths = [row["path"] for text in texts for row in _rows(text) if row["path"]]
-        files = [uris.canonical(uris.child(self._uri, path)) for path in paths]
+        files = [uris.canonical(uris.child(self._uri, row["path"])) for text in texts for row in _files(text)]
         for uri in files:
             if uris.relative_to(uri, self._uri) is None:
                 msg = f"{self.windows} names {uri}, which is outside of {self._uri}; remove that entry, which is forged"
@@ -89,7 +88,7 @@ class PublishedLog:
             halves = {self._entry(replace(marker, number=number)) for number in numbers}
             kept = [uri for uri in self._entries(marker.window) if uri not in halves]
             before = self._stores.read_bytes(kept[-1]) if kept else b""
-        self._write(marker, [(row["path"], row["size"], row["rows"]) for row in _rows(before) if row["path"]])
+        self._write(marker, [(row["path"], row["size"], row["rows"]) for row in _files(before)])
 
     def compared(self, rows: Columns) -> tuple[str, Evolution]:
         """Return the reason why the directory refuses rows, empty if it does not, and how its columns change."""
@@ -179,5 +178,6 @@ def _is_of(schema: dict[str, Any], marker: Marker) -> bool:
     return (schema["window"], schema["change"]) == (marker.window, marker.number)
 
 
-def _rows(text: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in text.splitlines()]
+def _files(text: bytes) -> list[dict[str, Any]]:
+    """Return the files of an entry; one without files has a row without a path."""
+    return [row for row in map(json.loads, text.splitlines()) if row["path"]]
