@@ -67,18 +67,18 @@ for _kind in all_kinds():
 class OptionTemplates(BaseOperator):
     """An operator whose options are values in which every string is a template."""
 
-    def render_template(self, content: Any, context: Context, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - Airflow's
-        """Return the rendered content; an option value renders every string in it.
+    def render_template(self, content: Any, context: Context, jinja_env: Any = None, seen_oids: Any = None) -> Any:  # noqa: ANN401 - Airflow's
+        """Return the rendered content; an option value renders every string in it, unless a task has returned it.
 
         Raises:
             AirflowFailException: when what is rendered makes no valid option, or is None, which no retry changes.
         """
-        if isinstance(content, Value):
+        if isinstance(content, Value) and id(content) not in (seen_oids or ()):
             try:
                 return content.resolve(lambda text: self._rendered(text, context))
             except OptionsError as error:
                 raise AirflowFailException(str(error)) from None
-        rendered = super().render_template(content, context, *args, **kwargs)
+        rendered = super().render_template(content, context, jinja_env, seen_oids)
         if rendered == "None" and isinstance(content, str) and is_template(content):  # it would be taken for a name
             msg = f"{self.task_id}: {content} is None after rendering; give what it names a value"
             raise AirflowFailException(msg)

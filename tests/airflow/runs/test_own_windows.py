@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG, task_group
+from airflow.sdk import DAG, task, task_group
 
 from airflow_provider_blockread.errors import OptionsError
 from airflow_provider_blockread.operators.merge_files import MergeFilesOperator
@@ -155,6 +155,21 @@ def test_a_clear_rebuilds_after_another_run_of_the_key_was_cleared(
 
     assert runs.xcom(cleared, "logs.commit")["generation"] == 3
     assert values(tmp_path / "lake") == lines(a=2)
+
+
+def test_what_a_task_returns_is_no_template(runs: Any, dag_id: str, tmp_path: Path, landing: Path) -> None:
+    """Names of folders come from outside: where tasks are mapped over them, as elsewhere, they are not rendered."""
+    (named := landing / "{{ 6 * 7 }}").mkdir()
+    (named / "a.log").write_text("1\n")
+    with DAG(dag_id, schedule=None) as dag:
+
+        @task
+        def found() -> list[FileSource]:
+            return [FileSource(str(named))]
+
+        SplitFilesOperator.partial(task_id="plan", sink=ParquetSink(str(tmp_path / "lake"))).expand(source=found())
+
+    assert runs.xcom(runs.start(dag), "plan", "window", map_index=0)["files"] == 1
 
 
 def test_a_clear_rebuilds_after_its_run_was_deleted_and_made_again(
