@@ -295,4 +295,4 @@ def _is_past(snapshot: Snapshot, step: Step, marker: Marker, at: int) -> bool:
     The number of a removal may also be that of a publication under another name of the table: then the files to remove
     are still there.
     """
-    return at > marker.number or (at == marker.number and not (not step.new and snapshot.live({*step.earlier.by_uri})))
+    return at > marker.number or (at == marker.number and (bool(step.new) or not snapshot.live({*step.earlier.by_uri})))
