@@ -13,7 +13,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, func, select, union
 
 from airflow_provider_blockread.errors import ConflictError, OptionsError, PrunedError, StateError
-from airflow_provider_blockread.ledger.dialect import among
 from airflow_provider_blockread.ledger.feeds import BATCH_FILES, lock_feed
 from airflow_provider_blockread.ledger.files.cleaned import refuse_cleaned
 from airflow_provider_blockread.ledger.model import Withdrawal
@@ -140,7 +139,7 @@ def release_files(ledger: Ledger, withdrawal: Withdrawal) -> int:
         last = batch[-1]
         with ledger.writing() as connection:
             change = _lock_release(connection, withdrawal)
-            update = files.update().where(among(connection, files.c.id, batch), *mine).values(change)
+            update = files.update().where(files.c.id.between(batch[0], last), *mine).values(change)
             moved += connection.execute(update).rowcount
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, case, func, select
+from sqlalchemy import Connection, Row, case, func, select
 
 from airflow_provider_blockread.errors import ConflictError, FencedError, StateError
 from airflow_provider_blockread.ledger.dialect import among
@@ -168,9 +168,24 @@ def finish_verification(ledger: Ledger, publication: Publication) -> None:
         if row.mode != "verify":
             msg = f"{publication}: it is to be published, not only verified; write its journal"
             raise StateError(msg)
-    _drop_sums(ledger, publication)
+    drop_file_sums(ledger, publication)
     with ledger.writing() as connection:
         hold(connection, publication, ("proven",), {"state": "verified"})
+
+
+def drop_file_sums(ledger: Ledger, held: Publication) -> None:
+    """Drop what is recorded to have been read from each file: by an earlier proof, or by a verification.
+
+    After a verification, the rows of files still describe what is published.
+
+    Raises:
+        FencedError: when a newer epoch or generation has taken over.
+    """
+    sums = in_generation(file_sums, held.window, held.generation)
+    while batch := _first_read(ledger, held):
+        with ledger.writing() as connection:
+            hold(connection, held, WORKING, {"publish_heartbeat_at": ledger.now()})
+            connection.execute(file_sums.delete().where(sums, file_sums.c.file_id <= batch[-1]))
 
 
 def hold(connection: Connection, held: Publication, states: tuple[str, ...], change: Mapping[str, object]) -> None:
@@ -235,19 +250,20 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
     """Move what was read from each file into its row, where it takes a tenth of the space, and mark it as done."""
     sums = in_generation(file_sums, held.window, held.generation)
     one = select(file_sums.c.records, file_sums.c.bad_records).where(sums, file_sums.c.file_id == files.c.id)
+    records = one.with_only_columns(file_sums.c.records).scalar_subquery()
     change = {
         "state": case((files.c.state == "planned", "done"), else_=files.c.state),
-        "records": one.with_only_columns(file_sums.c.records).scalar_subquery(),
+        "records": records,
         "bad_records": func.nullif(one.with_only_columns(file_sums.c.bad_records).scalar_subquery(), 0),
     }
-    while batch := _some(ledger, select(file_sums.c.file_id).where(sums)):
+    while batch := _first_read(ledger, held):
         with ledger.writing() as connection:
             hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
-            mine = (among(connection, files.c.id, batch), files.c.window_id == held.window)
-            connection.execute(files.update().where(*mine).values(change))
+            mine = (files.c.window_id == held.window, files.c.id.between(batch[0], batch[-1]))
+            connection.execute(files.update().where(*mine, records.is_not(None)).values(change))
             settle_versions(connection, held, batch)
             keep_part_sums(connection, held, batch)
-            connection.execute(file_sums.delete().where(sums, among(connection, file_sums.c.file_id, batch)))
+            connection.execute(file_sums.delete().where(sums, file_sums.c.file_id <= batch[-1]))
     planned = files.c.state == "planned"
     with ledger.reading() as connection:  # files from which nothing was read, such as empty ones; usually none
         unread = select(files.c.id).where(files.c.window_id == held.window, planned)
@@ -259,15 +275,13 @@ def _settle_files(ledger: Ledger, held: Publication) -> None:
             settle_versions(connection, held, batch)
 
 
-def _drop_sums(ledger: Ledger, held: Publication) -> None:
-    """Drop what a verification read from each file, since the rows of files describe what is published."""
+def _first_read(ledger: Ledger, held: Publication) -> list[int]:
+    """Return the first files, by number, of which it is recorded what was read.
+
+    A range selects their rows later: PostgreSQL, which has no statistics about rows that have just come, would compare
+    each row of the generation with each file of a list.
+    """
     sums = in_generation(file_sums, held.window, held.generation)
-    while batch := _some(ledger, select(file_sums.c.file_id).where(sums)):
-        with ledger.writing() as connection:
-            hold(connection, held, ("proven",), {"publish_heartbeat_at": ledger.now()})
-            connection.execute(file_sums.delete().where(sums, among(connection, file_sums.c.file_id, batch)))
-
-
-def _some(ledger: Ledger, ids: Select[int]) -> list[int]:
+    query = select(file_sums.c.file_id).where(sums).order_by(file_sums.c.file_id).limit(BATCH_FILES)
     with ledger.reading() as connection:
-        return list(connection.scalars(ids.limit(BATCH_FILES)))
+        return list(connection.scalars(query))

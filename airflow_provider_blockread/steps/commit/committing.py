@@ -28,6 +28,7 @@ from airflow_provider_blockread.ledger.windows.parts import part_ends_before
 from airflow_provider_blockread.ledger.windows.publishing import (
     check_publication,
     claim_publication,
+    drop_file_sums,
     finish_publication,
     finish_verification,
     let_go,
@@ -197,6 +198,7 @@ class _Commitment:
             before=part_ends_before(self._env.ledger, self._window.id),
             function=self._options.function,
         )
+        drop_file_sums(self._env.ledger, self._publication)  # of an earlier try
         sums = prove(evidence)
         if not writes:
             self._compare(sums)

@@ -18,7 +18,7 @@ from airflow_provider_blockread.ledger.upkeep.retention import Bound, begin_prun
 from airflow_provider_blockread.ledger.upkeep.withdrawing import begin_abandoning, begin_undoing, release_files
 from airflow_provider_blockread.ledger.windows.journal import confirm_entries, journal, record_file_sums
 from airflow_provider_blockread.ledger.windows.parts import part_ends_before
-from airflow_provider_blockread.ledger.windows.publishing import finish_publication, mark_proven
+from airflow_provider_blockread.ledger.windows.publishing import drop_file_sums, finish_publication, mark_proven
 from airflow_provider_blockread.ledger.windows.queries import feed_counts, files_with_bad_records
 from airflow_provider_blockread.ledger.windows.selection import pending_files, window_files
 from airflow_provider_blockread.options import Limits, Selection
@@ -58,6 +58,7 @@ def _publish(ledger: Ledger, window: Window, part: FilePart, borders: tuple[int,
         exit_state=0,
     )
     sums = FileSums(file=part.file, records=5, bad_records=part.number - 1, bytes=4, part=read)
+    drop_file_sums(ledger, held)
     record_file_sums(ledger, held, [sums])
     journal(ledger, held, steps(generation), parts=[read])
     confirm_entries(ledger, held, [0, 1, 2])

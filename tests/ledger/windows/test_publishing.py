@@ -26,6 +26,7 @@ from airflow_provider_blockread.ledger.windows.journal import (
 from airflow_provider_blockread.ledger.windows.publishing import (
     check_publication,
     claim_publication,
+    drop_file_sums,
     finish_publication,
     finish_verification,
     mark_failed,
@@ -274,12 +275,14 @@ def test_a_verification_leaves_what_is_published(ledger: Ledger) -> None:
         finish_verification(ledger, writer)
 
 
-def test_sums_of_files_may_be_given_again(ledger: Ledger) -> None:
-    """The last ones count."""
+def test_sums_of_files_may_be_given_again(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of an earlier proof, which may have ended halfway, are dropped before."""
+    monkeypatch.setattr(publishing, "BATCH_FILES", 2)
     window = open_window(ledger)
     read_all(ledger, window)
     held = committer(ledger, window)
     for records in (1, 2):
+        drop_file_sums(ledger, held)
         sums = [FileSums(file=n, records=records, bad_records=0, bytes=5) for n in range(3)]
         record_file_sums(ledger, held, iter(sums))
 
