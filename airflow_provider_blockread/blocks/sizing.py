@@ -74,9 +74,7 @@ class AutoSize:
         """Return a file's block size and the reason; the store of a small file is not asked."""
         known = version.size <= SMALLEST
         return choose_block_size(
-            version.size,
-            store_block=STORE_BLOCK if known else self.store_block(version.path),
-            readers=self.readers,
+            version.size, store_block=STORE_BLOCK if known else self.store_block(version.path), readers=self.readers
         )
 
     def of(self, version: FileVersion) -> int:

@@ -44,11 +44,7 @@ def with_inferred(option: Csv, schema: str) -> Csv:
 
 
 def sample_files(
-    stores: Stores,
-    versions: Iterable[FileVersion],
-    option: FormatOption,
-    options: Opening,
-    sampled: list[str],
+    stores: Stores, versions: Iterable[FileVersion], option: FormatOption, options: Opening, sampled: list[str]
 ) -> Iterator[Sample]:
     """Yield the first records of those files that have a record or header.
 

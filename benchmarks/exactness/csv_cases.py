@@ -28,11 +28,7 @@ def _text(records: tuple[Row, ...], newline: str = "\n", field: Callable[[str], 
 
 def _plain(title: str, records: tuple[Row, ...], text: str) -> Case:
     return Case(
-        title=title,
-        files={"a.csv": text.encode()},
-        rows=records,
-        option=Csv(schema=_SCHEMA),
-        calls=calls.Csv().calls(),
+        title=title, files={"a.csv": text.encode()}, rows=records, option=Csv(schema=_SCHEMA), calls=calls.Csv().calls()
     )
 
 

@@ -10,14 +10,7 @@ import pyarrow.dataset as ds
 from airflow_provider_blockread.errors import BlockReadError
 from airflow_provider_blockread.ledger.store import Ledger
 from airflow_provider_blockread.observer import Observer
-from airflow_provider_blockread.options import (
-    FileSource,
-    GenerationOptions,
-    ParquetSink,
-    Policies,
-    SparkJob,
-    Splitting,
-)
+from airflow_provider_blockread.options import FileSource, GenerationOptions, ParquetSink, Policies, SparkJob, Splitting
 from airflow_provider_blockread.steps import (
     Caller,
     Environment,

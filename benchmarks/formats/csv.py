@@ -38,10 +38,7 @@ def run(lab: Lab) -> Iterator[Row]:
     plain, quoted = folder / "plain" / "requests.csv", folder / "quoted" / "requests.csv"
     write_lines(plain, lab.size, csv_row)
     write_lines(quoted, lab.size, quoted_csv_row)
-    works = (
-        ("csv", plain, "csv without quotes, typed"),
-        ("quoted_csv", quoted, "csv with newlines in quotes, typed"),
-    )
+    works = (("csv", plain, "csv without quotes, typed"), ("quoted_csv", quoted, "csv with newlines in quotes, typed"))
     for name, source, what in () if lab.quick else works:
         yield once.compare(lab, name, source, what)
     with lab.spark(cores=2, conf={"spark.sql.session.timeZone": "UTC"}) as spark:

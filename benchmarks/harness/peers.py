@@ -101,11 +101,7 @@ def parquet_alone(_: str, source: Path, target: Path) -> Side:
     share = -(-table.num_rows // _THREADS)
 
     def write(number: int) -> None:
-        pq.write_table(
-            table.slice(number * share, share),
-            target / f"{number}.parquet",
-            **encodings,
-        )
+        pq.write_table(table.slice(number * share, share), target / f"{number}.parquet", **encodings)
 
     pool = ThreadPoolExecutor(_THREADS)
     return lambda: list(pool.map(write, range(_THREADS)))

@@ -29,13 +29,7 @@ def run(lab: Lab) -> Iterator[Row]:
     """Yield a row for each way to write."""
     rows = _rows(max(lab.size // _ROW_BYTES, 10_000))
     hive = ds.partitioning(pa.schema([("day", pa.date32())]), flavor="hive")
-    yield _compared(
-        lab,
-        rows,
-        "Parquet files",
-        ParquetSink,
-        lambda out: pq.write_table(rows, f"{out}/rows.parquet"),
-    )
+    yield _compared(lab, rows, "Parquet files", ParquetSink, lambda out: pq.write_table(rows, f"{out}/rows.parquet"))
     yield _compared(
         lab,
         rows,
@@ -56,12 +50,7 @@ def run(lab: Lab) -> Iterator[Row]:
     frame = pl.from_arrow(few)
     assert isinstance(frame, pl.DataFrame)  # noqa: S101 - for the type checker
     yield _compared(
-        lab,
-        few,
-        "JSON lines",
-        JsonLinesSink,
-        lambda out: frame.write_ndjson(f"{out}/rows.jsonl"),
-        at_least=None,
+        lab, few, "JSON lines", JsonLinesSink, lambda out: frame.write_ndjson(f"{out}/rows.jsonl"), at_least=None
     )
 
 

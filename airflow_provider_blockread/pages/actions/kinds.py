@@ -138,13 +138,7 @@ def _command(asked: Asked) -> str:
 def _read_again(name: str, title: str, what: str, *fields: Field) -> Action:
     """Return an action that reads the window again with the tasks of the run that planned it."""
     return Action(
-        name=name,
-        title=title,
-        what=what,
-        propose=_propose_reading,
-        perform=_let_read,
-        fields=fields,
-        at_once=False,
+        name=name, title=title, what=what, propose=_propose_reading, perform=_let_read, fields=fields, at_once=False
     )
 
 

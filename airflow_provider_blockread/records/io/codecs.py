@@ -103,10 +103,7 @@ class _Input:
                 error,
             )
         what = f"is corrupt: its {self._codec} data cannot be decoded at or before byte {self.consumed} of the file"
-        self._refuse(
-            f"{what} ({error}); restore the file, or exclude it with `blockread windows exclude`",
-            error,
-        )
+        self._refuse(f"{what} ({error}); restore the file, or exclude it with `blockread windows exclude`", error)
 
     def _trailing_data(self, end: int, cause: Exception | None = None) -> NoReturn:
         self._refuse(

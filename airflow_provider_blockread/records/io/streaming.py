@@ -29,13 +29,7 @@ class StreamSource(ByteSource):
     streamed = True
 
     def __init__(
-        self,
-        file: BinaryIO,
-        codec: str,
-        *,
-        size: int | None = None,
-        name: str = "",
-        limits: Policies = Policies(),
+        self, file: BinaryIO, codec: str, *, size: int | None = None, name: str = "", limits: Policies = Policies()
     ) -> None:
         """Wrap an open file of `size` compressed bytes and decode its first byte.
 

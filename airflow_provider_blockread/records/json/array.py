@@ -18,14 +18,7 @@ from airflow_provider_blockread.options import JsonArray
 from airflow_provider_blockread.records.decode import RawDecoder
 from airflow_provider_blockread.records.io.source import ByteSource
 from airflow_provider_blockread.records.json.rescue import json_decoder
-from airflow_provider_blockread.records.json.text import (
-    BACKSLASH,
-    BRACKET,
-    WHITE,
-    Lexer,
-    closings,
-    openings,
-)
+from airflow_provider_blockread.records.json.text import BACKSLASH, BRACKET, WHITE, Lexer, closings, openings
 from airflow_provider_blockread.records.json.walk import VALUES_ADVICE, ElementFinder, ValueFinder, borders
 from airflow_provider_blockread.records.model import BadRecord, Chunk, Decoded, Decoder
 from airflow_provider_blockread.records.statemap import StateMap

@@ -15,13 +15,7 @@ from functools import cached_property, partial
 
 import pyarrow as pa
 
-from airflow_provider_blockread.errors import (
-    BlockReadError,
-    OptionsError,
-    ProofError,
-    TransientError,
-    WrongLedgerError,
-)
+from airflow_provider_blockread.errors import BlockReadError, OptionsError, ProofError, TransientError, WrongLedgerError
 from airflow_provider_blockread.exchange.model import OutputFile, Target
 from airflow_provider_blockread.options import ColumnarSink
 from airflow_provider_blockread.options.parsing.sizes import first_of

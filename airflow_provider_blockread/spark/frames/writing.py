@@ -64,11 +64,7 @@ def written_schema(schema: pa.Schema, options: GenerationOptions) -> pa.Schema:
 
 
 def _write(
-    spec: ReadSpec,
-    schema: pa.Schema,
-    make_stores: Callable[[], Stores],
-    secret: str,
-    batches: Iterator[pa.RecordBatch],
+    spec: ReadSpec, schema: pa.Schema, make_stores: Callable[[], Stores], secret: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Write a partition and yield its report; runs on executors."""
     name = AttemptName.of(spec, attempt=attempt_id())

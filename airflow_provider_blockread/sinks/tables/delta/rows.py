@@ -111,10 +111,7 @@ class RowDeletion:
         target, named = Target(folder=self._folder), lambda number: f"{name}-{number:04d}.parquet"
         writer = ParquetWriter(self._stores, self._option, named, None, target)
         try:
-            with (
-                self._stores.open_read(uri) as file,
-                pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as opened,
-            ):
+            with self._stores.open_read(uri) as file, pq.ParquetFile(file, coerce_int96_timestamp_unit="us") as opened:
                 schema = self._as_in_table(opened.schema_arrow)
                 for batch in opened.iter_batches(use_threads=False):
                     rows = batch.cast(schema)

@@ -31,12 +31,7 @@ _TYPES: list[tuple[Callable[[pa.DataType], bool], str, tuple[str, ...]]] = [
     (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, "timestamp with time zone", ()),
 ]
 #: The types in which rows are sent to columns that also accept narrower types, since the driver does not convert types.
-_SENT = {
-    "smallint": pa.int16(),
-    "integer": pa.int32(),
-    "bigint": pa.int64(),
-    "double precision": pa.float64(),
-}
+_SENT = {"smallint": pa.int16(), "integer": pa.int32(), "bigint": pa.int64(), "double precision": pa.float64()}
 _WIDER = {"smallint": ("integer", "bigint"), "integer": ("bigint",), "real": ("double precision",)}
 _NUMERIC = re.compile(r"numeric\((\d+),(\d+)\)")
 _LENGTH = re.compile(r"character varying\(\d+\)")  # a longer text is an error of the server

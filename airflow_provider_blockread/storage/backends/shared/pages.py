@@ -46,12 +46,7 @@ class Page:
         """Return a page of these entries."""
         names, sizes, times, etags, folders = zip(*entries, strict=True) if entries else ((),) * 5
         return cls(
-            names=names,
-            sizes=sizes,
-            times=times,
-            etags=etags,
-            folders=folders if any(folders) else None,
-            cursor=cursor,
+            names=names, sizes=sizes, times=times, etags=etags, folders=folders if any(folders) else None, cursor=cursor
         )
 
     def entries(self) -> Iterator[Entry]:
