@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,6 +96,7 @@ class Windows:
     function: FunctionOption = AsRead()
     sink: Sink | None = None  # instead of Parquet files in the output
     options: GenerationOptions | None = None  # instead of all these
+    new_ledger: Callable[[], str] | None = None  # returns the URL of an empty database, instead of SQLite in the folder
     seconds: dict[str, float] = field(default_factory=dict)
     published: Published | None = None
     env: Environment = field(init=False)
@@ -109,7 +110,7 @@ class Windows:
         """Remove the output and the ledger of earlier windows."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
-        ledger = Ledger(default_url(str(self.folder)))
+        ledger = Ledger(self.new_ledger() if self.new_ledger else default_url(str(self.folder)))
         ledger.upgrade()
         self.env = Environment(ledger=ledger, stores=Stores(), observer=Observer())
 
@@ -134,7 +135,10 @@ class Windows:
 
     def run(self) -> None:
         """Process one window through all steps."""
-        ref = self.plan()
+        self.process(self.plan())
+
+    def process(self, ref: WindowRef) -> None:
+        """Read and publish a planned window."""
         with self._clocked("read"):
             for group in range(ref.groups):
                 read(self.env, ref, group, caller=Caller(owner=_OWNER), job=SparkJob(), submitter=self)

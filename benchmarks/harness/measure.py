@@ -171,7 +171,9 @@ def _beside(ours: Times, floor: Mapping[str, float]) -> str:
     return f"{parts}: {ours.best / sum(floor.values()):.1f} x" if floor else ""
 
 
-def limit_row(work: str, times: Times, limit: float, *, rival: str = "") -> Row:
-    """Return a row whose target is a number of seconds."""
+def limit_row(work: str, times: Times, limit: float | None, *, rival: str = "") -> Row:
+    """Return a row whose target, if there is one, is a number of seconds."""
     ours = f"{times.best:.2f} s (median {statistics.median(times.seconds):.2f})"
+    if limit is None:
+        return Row(work=work, rival=rival, ours=ours)
     return Row(work=work, rival=rival, ours=ours, target=f"< {limit:.3g} s", met=times.best < limit)
