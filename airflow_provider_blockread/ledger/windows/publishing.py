@@ -249,18 +249,16 @@ def _is_finished(ledger: Ledger, held: Publication, state: str) -> bool:
 def _settle_files(ledger: Ledger, held: Publication) -> None:
     """Move what was read from each file into its row, where it takes a tenth of the space, and mark it as done."""
     sums = in_generation(file_sums, held.window, held.generation)
-    one = select(file_sums.c.records, file_sums.c.bad_records).where(sums, file_sums.c.file_id == files.c.id)
-    records = one.with_only_columns(file_sums.c.records).scalar_subquery()
     change = {
         "state": case((files.c.state == "planned", "done"), else_=files.c.state),
-        "records": records,
-        "bad_records": func.nullif(one.with_only_columns(file_sums.c.bad_records).scalar_subquery(), 0),
+        "records": file_sums.c.records,
+        "bad_records": func.nullif(file_sums.c.bad_records, 0),
     }
+    read = (files.c.id == file_sums.c.file_id, files.c.window_id == held.window, sums)
     while batch := _first_read(ledger, held):
         with ledger.writing() as connection:
             hold(connection, held, ("publishing",), {"publish_heartbeat_at": ledger.now()})
-            mine = (files.c.window_id == held.window, files.c.id.between(batch[0], batch[-1]))
-            connection.execute(files.update().where(*mine, records.is_not(None)).values(change))
+            connection.execute(files.update().where(*read, file_sums.c.file_id <= batch[-1]).values(change))
             settle_versions(connection, held, batch)
             keep_part_sums(connection, held, batch)
             connection.execute(file_sums.delete().where(sums, file_sums.c.file_id <= batch[-1]))
