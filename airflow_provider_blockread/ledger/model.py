@@ -133,7 +133,11 @@ class Generation:
     given_up_by: str | None = None  # by whom, for a rebuild or verification that was not finished
 
     def as_options(self) -> GenerationOptions:
-        """Return the options as values."""
+        """Return the options as values.
+
+        Raises:
+            OptionsError: when they were written by another version of this package.
+        """
         return GenerationOptions.from_json(self.options)
 
 
